@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/scripts/common.sh"
 
 parts=(compute)
 case ${1:-} in
-    run | export | check | mesh | bench | info | help | -h | --help | -V | --version) ;;
+    run | export | check | mesh | bench | verify | info | completions | man | help | -h | --help | -V | --version) ;;
     *)
         if [ "$(uname -s)" = Linux ] && [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
             say "There is no display here to open a window on (neither DISPLAY nor WAYLAND_DISPLAY is set)."
@@ -27,4 +27,6 @@ else
     say "Building Pliant; the first time takes some minutes."
 fi
 (cd "$root" && cargo build --release --locked --bin pliant "${quiet[@]}") || die "Pliant could not be built (see above)."
+# Without a session of a desktop Mesa's choice of a device complains on stderr that there is none.
+[ -n "${XDG_RUNTIME_DIR:-}" ] || export NODEVICE_SELECT=1
 exec "$program" "$@"

@@ -77,7 +77,15 @@ pub fn light(setting: &LightSetting) -> Light {
 
 /// The colour of a deformable body, in the picture and in the list.
 pub fn body_color(model: &Model, body: usize) -> Rgb {
-    model.bodies[body].color.map_or_else(|| palette(body), encoded)
+    let of_file = || model.bodies[body].colors.as_deref().and_then(most_common);
+    model.bodies[body].color.or_else(of_file).map_or_else(|| palette(body), encoded)
+}
+
+/// The colour of most triangles.
+fn most_common(colors: &[[f32; 3]]) -> Option<[f32; 3]> {
+    let mut sorted = colors.to_vec();
+    sorted.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
+    sorted.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map(|same| same[0])
 }
 
 /// The colour of a rigid body, or of a static or driven mesh.
@@ -120,6 +128,7 @@ fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
         triangles: model.surface.triangles[body.triangles.clone()].to_vec(),
         normals: body.normals.clone().unwrap_or_default(),
         color: body_color(model, index),
+        colors: body.colors.iter().flatten().map(|color| encoded(*color)).collect(),
         tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect(),
     }
 }

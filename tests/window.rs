@@ -1,8 +1,12 @@
 //! The real window on a virtual display, driven with real mouse and keyboard events. Needs Xvfb, xdotool and a Vulkan
 //! driver; without them it fails, because a window that nobody tried is not known to work.
 
+#[path = "window/bodies.rs"]
+mod bodies;
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/reading.rs"]
+mod reading;
 #[path = "window/inside.rs"]
 mod inside;
 #[path = "window/scene.rs"]

@@ -3,24 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::scene::{Scene, TextError};
-
-/// A value that was changed: the path by which `--set` names it, and what is there as TOML; none for what the file
-/// says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    pub path: String,
-    pub before: Option<String>,
-    pub after: Option<String>,
-}
+use crate::scene::{LiveValues, Scene, TextError};
 
 /// What one undo takes back: a change of one or of several values.
 #[derive(Clone, Debug, PartialEq)]
 struct Entry {
-    changes: Vec<Change>,
+    /// The values that it is about.
+    paths: Vec<String>,
+    /// All changes before and after it.
+    before: Values,
+    after: Values,
     /// The gesture that made it, if it may still go on: all of a drag is one entry.
     gesture: Option<u64>,
 }
+
+/// Changes as `--set` makes them, by path and as TOML, in the order in which they count.
+type Values = Vec<(String, String)>;
+
+/// How many values of before are known: as many as a long session has changes.
+const MOST_KNOWN: usize = 1000;
 
 /// A scene and its changes.
 pub struct Document {
@@ -28,14 +29,16 @@ pub struct Document {
     base: Arc<Scene>,
     /// With all changes.
     scene: Scene,
-    /// The changes that count, each path once, in the order in which they were first made.
-    values: Vec<(String, String)>,
+    /// The changes that count: each path once from one change of a list to the next.
+    values: Values,
     /// Those with which the simulation was built.
-    built: Vec<(String, String)>,
+    built: Values,
     /// Those that are in the file.
-    saved: Vec<(String, String)>,
+    saved: Values,
     undo: Vec<Entry>,
     redo: Vec<Entry>,
+    /// What acts at once, as it was before: the changes, and what they come to.
+    had: Vec<(Values, LiveValues)>,
     /// The file that the next save goes to.
     pub file: Option<PathBuf>,
 }
@@ -43,7 +46,8 @@ pub struct Document {
 impl Document {
     pub fn new(base: Arc<Scene>, file: Option<PathBuf>) -> Self {
         let scene = (*base).clone();
-        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], file }
+        let had = vec![(vec![], scene.live_values())];
+        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], had, file }
     }
 
     /// The scene with all changes.
@@ -53,33 +57,40 @@ impl Document {
 
     /// The changes as `--set` would make them.
     pub fn assignments(&self) -> Vec<String> {
-        self.values.iter().map(|(path, value)| format!("{path}={value}")).collect()
+        assignments(&self.values)
     }
 
-    /// Changes some values. All that one `gesture` does is one entry for undo.
+    /// Changes some values. All that one `gesture` does is one entry for undo. A body is added or taken out as by
+    /// `--set`.
     ///
     /// # Errors
     /// What is wrong with a value, as a sentence; then nothing has changed.
     pub fn change(&mut self, values: &[(String, String)], gesture: Option<u64>) -> Result<(), String> {
-        let mut changes = vec![];
+        let mut after = self.values.clone();
         for (path, text) in values {
-            let after = Some(text.clone()).filter(|text| self.base.given(path).as_ref() != Some(text));
-            let before = self.value(path);
-            if before != after {
-                changes.push(Change { path: path.clone(), before, after });
+            // What counts for lists stays where it is: what follows names their entries.
+            let lists = after.iter().rposition(|(path, _)| Scene::is_entry(path)).map_or(0, |place| place + 1);
+            let known = after[lists..].iter().position(|(known, _)| known == path).map(|place| lists + place);
+            let is_base = lists == 0 && self.base.given(path).as_ref() == Some(text);
+            match known {
+                Some(place) if is_base => drop(after.remove(place)),
+                Some(place) => after[place].1.clone_from(text),
+                None if !is_base && (lists == 0 || self.scene.given(path).as_ref() != Some(text)) => {
+                    after.push((path.clone(), text.clone()))
+                }
+                None => {}
             }
         }
-        if changes.is_empty() {
+        if after == self.values {
             return Ok(());
         }
-        self.apply(&changes, false)?;
+        let before = self.values.clone();
+        self.put(after.clone())?;
         self.redo.clear();
-        let is_same = |entry: &&mut Entry| {
-            gesture.is_some() && entry.gesture == gesture && entry.changes.iter().map(|c| &c.path).eq(changes.iter().map(|c| &c.path))
-        };
-        match self.undo.last_mut().filter(is_same) {
-            Some(entry) => entry.changes.iter_mut().zip(changes).for_each(|(known, new)| known.after = new.after),
-            None => self.undo.push(Entry { changes, gesture }),
+        let paths: Vec<String> = values.iter().map(|(path, _)| path.clone()).collect();
+        match self.undo.last_mut().filter(|entry| gesture.is_some() && entry.gesture == gesture && entry.paths == paths) {
+            Some(entry) => entry.after = after,
+            None => self.undo.push(Entry { paths, before, after, gesture }),
         }
         Ok(())
     }
@@ -87,7 +98,7 @@ impl Document {
     /// Takes the last entry back; the paths of what has changed.
     pub fn undo(&mut self) -> Option<Vec<String>> {
         let entry = self.undo.pop()?;
-        let taken = self.apply(&entry.changes, true);
+        let taken = self.put(entry.before.clone()).map(|()| entry.paths.clone());
         self.redo.push(Entry { gesture: None, ..entry });
         taken.ok()
     }
@@ -95,7 +106,7 @@ impl Document {
     /// Makes the change again that was taken back last.
     pub fn redo(&mut self) -> Option<Vec<String>> {
         let entry = self.redo.pop()?;
-        let made = self.apply(&entry.changes, false);
+        let made = self.put(entry.after.clone()).map(|()| entry.paths.clone());
         self.undo.push(entry);
         made.ok()
     }
@@ -104,8 +115,29 @@ impl Document {
     pub fn take_back(&mut self) {
         if let Some(entry) = self.undo.pop() {
             // What was there before was accepted then.
-            self.apply(&entry.changes, true).unwrap_or_default();
+            self.put(entry.before).unwrap_or_default();
         }
+    }
+
+    /// Shows the values that hold where the window looks, as they were known by this document: those that act at once,
+    /// and for which `holds` is true. All others stay. The paths that have changed, and what is there now.
+    pub fn show(&mut self, holds: impl Fn(&LiveValues) -> bool) -> Vec<(String, Option<String>)> {
+        if holds(&self.scene.live_values()) {
+            return vec![];
+        }
+        let Some((live, _)) = self.had.iter().rfind(|(_, values)| holds(values)).cloned() else { return vec![] };
+        let (before, mut values) = (self.values.clone(), self.values.clone());
+        values.retain(|(path, _)| !self.is_live(path));
+        values.extend(live);
+        // Another list of bodies has other paths.
+        if self.put(values).is_err() {
+            return vec![];
+        }
+        let differs = |path: &str| before.iter().rfind(|(known, _)| known == path) != self.values.iter().rfind(|(known, _)| known == path);
+        let mut paths: Vec<String> = before.iter().chain(&self.values).map(|(path, _)| path.clone()).filter(|path| differs(path)).collect();
+        paths.sort();
+        paths.dedup();
+        paths.into_iter().map(|path| (self.scene.given(&path), path)).map(|(value, path)| (path, value)).collect()
     }
 
     pub fn can_undo(&self) -> bool {
@@ -121,9 +153,15 @@ impl Document {
         self.of_start(&self.values) != self.of_start(&self.built)
     }
 
+    /// Whether bodies were added or taken out since the simulation was built.
+    pub fn has_other_bodies(&self) -> bool {
+        let lists = |values: &Values| values.iter().filter(|(path, _)| Scene::is_entry(path)).cloned().collect::<Values>();
+        lists(&self.values) != lists(&self.built)
+    }
+
     /// Whether the value at `path` waits for a start of the simulation.
     pub fn waits(&self, path: &str) -> bool {
-        let of = |values: &[(String, String)]| values.iter().find(|(known, _)| known == path).map(|(_, value)| value.clone());
+        let of = |values: &Values| values.iter().rfind(|(known, _)| known == path).map(|(_, value)| value.clone());
         of(&self.values) != of(&self.built) && !self.is_live(path)
     }
 
@@ -133,9 +171,13 @@ impl Document {
     }
 
     /// The simulation was built with these assignments.
-    pub fn built_with(&mut self, assignments: &[String]) {
-        let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
-        self.built = assignments.iter().filter_map(pair).collect();
+    pub fn built_with(&mut self, set: &[String]) {
+        self.built = self.values.clone();
+        if assignments(&self.values) != set {
+            // Something was changed since.
+            let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+            self.built = set.iter().filter_map(pair).collect();
+        }
     }
 
     /// The text of the scene for a file in `folder`.
@@ -149,37 +191,38 @@ impl Document {
         self.file = Some(file);
     }
 
-    fn value(&self, path: &str) -> Option<String> {
-        self.values.iter().find(|(known, _)| known == path).map(|(_, value)| value.clone())
-    }
-
     fn is_live(&self, path: &str) -> bool {
         self.scene.field(path).is_some_and(|field| field.live)
     }
 
-    fn of_start(&self, values: &[(String, String)]) -> Vec<(String, String)> {
+    fn of_start(&self, values: &Values) -> Values {
         sorted(values).into_iter().filter(|(path, _)| !self.is_live(path)).collect()
     }
 
-    /// Makes changes, or takes them back; the paths.
-    fn apply(&mut self, changes: &[Change], back: bool) -> Result<Vec<String>, String> {
-        let mut values = self.values.clone();
-        for change in changes {
-            let to = if back { &change.before } else { &change.after };
-            match (values.iter().position(|(path, _)| *path == change.path), to) {
-                (Some(place), Some(value)) => values[place].1.clone_from(value),
-                (Some(place), None) => {
-                    values.remove(place);
-                }
-                (None, Some(value)) => values.push((change.path.clone(), value.clone())),
-                (None, None) => {}
-            }
-        }
-        let assignments: Vec<String> = values.iter().map(|(path, value)| format!("{path}={value}")).collect();
-        self.scene = self.base.edited(&assignments).map_err(|error| sentence(&error))?;
+    /// The scene with these changes.
+    fn put(&mut self, values: Values) -> Result<(), String> {
+        self.scene = self.base.edited(&assignments(&values)).map_err(|error| sentence(&error))?;
         self.values = values;
-        Ok(changes.iter().map(|change| change.path.clone()).collect())
+        let live: Values = self.values.iter().filter(|(path, _)| self.is_live(path)).cloned().collect();
+        let known = self.scene.live_values();
+        self.had.retain(|(_, values)| *values != known);
+        self.had.push((live, known));
+        if self.had.len() > MOST_KNOWN {
+            self.had.remove(0);
+        }
+        Ok(())
     }
+}
+
+/// As `--set` says them. What is of an entry that is taken out later is left out: where the file is saved by then it
+/// has no such entry any more.
+fn assignments(values: &Values) -> Vec<String> {
+    let taken_out = |place: usize, path: &str| {
+        let is_of = |entry: &str| path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        values[place + 1..].iter().any(|(later, value)| value.is_empty() && Scene::is_entry(later) && is_of(later))
+    };
+    let kept = values.iter().enumerate().filter(|(place, (path, _))| !taken_out(*place, path));
+    kept.map(|(_, (path, value))| format!("{path}={value}")).collect()
 }
 
 /// The first fault, without the flag that it stands in.
@@ -272,6 +315,66 @@ mod tests {
         assert!(document.is_pending(), "taking it back waits for a start, too");
     }
 
+    /// Looked at in the past, it shows what held there, and goes on from that.
+    #[test]
+    fn values_follow_the_look_at_the_past() {
+        let mut document = document();
+        let of = |document: &Document| document.scene().live_values();
+        let first = of(&document);
+        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+        let second = of(&document);
+        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
+        let third = of(&document);
+        assert!(document.show(|values| *values == third).is_empty(), "it shows that already");
+        let shown = document.show(|values| *values == first);
+        let wanted = [("material.soft.young_modulus", "100000.0"), ("simulation.time_step", "0.01")];
+        assert_eq!(shown, wanted.map(|(path, value)| (path.to_owned(), Some(value.to_owned()))));
+        assert_eq!(document.scene().given("body.bar.scale").as_deref(), Some("2.0"), "what acts from the start stays");
+        document.show(|values| *values == second);
+        change(&mut document, "contact.friction", "0.1", None).unwrap();
+        assert_eq!((of(&document).params.time_step, of(&document).friction.default), (0.01, 0.1));
+        document.undo();
+        assert!(of(&document) == second);
+        document.show(|values| *values == third);
+        assert!(of(&document) == third);
+        assert!(document.show(|values| values.params.time_step == 5.0).is_empty(), "nobody has set that");
+    }
+
+    /// Bodies come and go as values do, and values of the same name count for what is there by then.
+    #[test]
+    fn bodies_are_added_copied_and_taken_out() {
+        let mut document = document();
+        let names = |document: &Document| document.scene().bodies().iter().map(|body| body.name.clone()).collect::<Vec<_>>().join(" ");
+        change(&mut document, "body.bar.position", "[0.0, 1.0, 0.0]", None).unwrap();
+        let copy = document.scene().copy_of_body("bar", &crate::math::Vec3::new(2.0, 0.1, 0.0)).unwrap();
+        let name = document.scene().unused_body_name("bar");
+        change(&mut document, &format!("body.{name}"), &copy, None).unwrap();
+        assert_eq!((names(&document).as_str(), name.as_str()), ("bar floor bar_2", "bar_2"));
+        assert!(document.has_other_bodies() && document.is_pending() && document.is_changed());
+        assert_eq!(document.scene().given("body.bar_2.position").as_deref(), Some("[2.0, 1.1, 0.0]"));
+        change(&mut document, "body.bar.position", "[0.0, 3.0, 0.0]", None).unwrap();
+        change(&mut document, "body.bar", "", None).unwrap();
+        assert_eq!((names(&document).as_str(), document.scene().unused_body_name("bar").as_str()), ("floor bar_2", "bar_3"));
+        let assignments = document.assignments();
+        document.built_with(&assignments);
+        assert!(!document.has_other_bodies());
+        let text = document.text_for(Path::new("")).unwrap();
+        let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
+        assert_eq!(read.bodies(), document.scene().bodies());
+        document.undo();
+        assert!(document.has_other_bodies());
+        assert_eq!(document.scene().given("body.bar.position").as_deref(), Some("[0.0, 3.0, 0.0]"));
+        document.undo();
+        assert_eq!(document.scene().given("body.bar.position").as_deref(), Some("[0.0, 1.0, 0.0]"));
+        document.undo();
+        assert_eq!(names(&document), "bar floor");
+        document.redo();
+        document.redo();
+        document.redo();
+        assert_eq!(document.text_for(Path::new("")).unwrap(), text);
+    }
+
     /// Values that act at once are exactly those from which commands follow.
     #[test]
     fn live_values_become_commands_and_others_do_not() {
@@ -326,6 +429,8 @@ mod tests {
             number.clone().prop_map(|x| ("contact.friction".to_owned(), format!("{x:?}"))),
             number.prop_map(|x| ("contact.pair".to_owned(), format!("[{{ a = \"bar\", b = \"floor\", friction = {x:?} }}]"))),
             Just(("body.bar.color".to_owned(), "\"teal\"".to_owned())),
+            Just(("body.ball".to_owned(), "{ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }".to_owned())),
+            Just(("body.floor.color".to_owned(), "\"red\"".to_owned())),
         ];
         (change, prop_oneof![Just(None), (1u64..3).prop_map(Some)]).prop_map(|((path, value), gesture)| (path, value, gesture))
     }
@@ -348,6 +453,7 @@ mod tests {
             let text = document.text_for(Path::new("")).unwrap();
             let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
             prop_assert_eq!(read.live_values(), document.scene().live_values());
+            prop_assert_eq!(read.bodies(), document.scene().bodies());
             for path in ["body.bar.position", "body.bar.color", "contact.pair.0.friction"] {
                 prop_assert_eq!(read.given(path), document.scene().given(path));
             }

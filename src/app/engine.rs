@@ -1,12 +1,14 @@
 //! The handle by which the worker drives a simulation: the few things that the window needs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
 use super::exporting::ExportWish;
 use super::faults::Checkup;
+use super::import::Import;
+use super::pins::PinMark;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
 use crate::model::{Model, NamedMaterial};
@@ -77,6 +79,8 @@ pub struct SceneInfo {
     pub model: Arc<Model>,
     /// The scene as it was read, without changed values; none where nothing came of a mesh.
     pub scene: Option<Arc<Scene>>,
+    /// What it was read from: the scene and its meshes.
+    pub files: Vec<PathBuf>,
     /// [ms]
     pub build_ms: f64,
     /// Where the scene wants to be seen from.
@@ -88,6 +92,8 @@ pub struct SceneInfo {
     pub frames_per_second: f64,
     /// Changes that reading and mending made to the meshes, one sentence each.
     pub notes: Vec<String>,
+    /// The mesh that became the scene, if one did.
+    pub import: Option<Import>,
     /// Names of the scene's probes.
     pub probes: Vec<String>,
     /// The findings in mesh files with faults.
@@ -114,7 +120,8 @@ pub struct View {
     /// Ends of `model.attachments` [m].
     pub attachments: Vec<[Vec3; 2]>,
     pub grabs: Vec<GrabView>,
-    /// The values that commands change, as they are now; none where nothing can move, and in the past.
+    pub pins: Arc<Vec<PinMark>>,
+    /// The values that commands change, as they are now; none where nothing can move.
     pub values: Option<LiveValues>,
     /// The materials as they are now.
     pub materials: Vec<NamedMaterial>,

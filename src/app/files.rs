@@ -38,6 +38,7 @@ pub fn choose_file(purpose: PathPurpose, name: &str, answer: impl FnOnce(Chosen)
         PathPurpose::SaveScene => {
             Box::pin(dialog.set_title("Save the scene").add_filter("Scenes", &["toml"]).set_file_name(format!("{name}.toml")).save_file())
         }
+        PathPurpose::AddMesh => Box::pin(dialog.set_title("Add a body from a mesh").add_filter("Meshes", &meshes).pick_file()),
         PathPurpose::LoadState => Box::pin(dialog.set_title("Load a saved state").add_filter("States", &["state"]).pick_file()),
     };
     let asked = Instant::now();

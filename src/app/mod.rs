@@ -15,10 +15,15 @@ mod faults;
 mod files;
 mod film;
 mod format;
+mod gizmo;
 mod graphics;
+mod guide;
+mod import;
+mod markdown;
 mod inside;
 mod judge;
 mod opener;
+mod pins;
 mod plots;
 mod pointer;
 mod recent;
@@ -80,6 +85,11 @@ impl SceneSource {
     /// Where it comes from, without changed values.
     fn base(&self) -> &Self {
         if let Self::Edited(base, _) = self { base.base() } else { self }
+    }
+
+    /// Whether it is the open scene, built again with what was changed in the window.
+    fn is_edited(&self) -> bool {
+        matches!(self, Self::Edited(..))
     }
 
     /// The values that are changed.

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::faults::Checkup;
+use super::import::Import;
 use super::running::Running;
 use super::worker::Opener;
-use super::{AppOptions, SceneSource};
+use super::{AppOptions, SceneSource, file_name};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::geometry::Shape;
@@ -17,7 +18,7 @@ use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::open_mesh;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
-use crate::scene::{self, BackendChoice, Scene, Transform};
+use crate::scene::{self, BackendChoice, Diagnostic, Place, Scene, SceneError, Transform};
 use crate::sim::{Command, Options, Session, Simulation};
 use crate::stage;
 use crate::step::StepReport;
@@ -55,9 +56,9 @@ fn open(
         SceneSource::Path(_) | SceneSource::Session(_) => Scene::load(&name_of_scene, set_before),
         _ => Scene::builtin(&name_of_scene),
     };
-    let read = Arc::new(read.map_err(sentence)?);
-    let scene = read.edited(source.set()).map_err(sentence)?;
-    let mut built = scene::build_unless(&scene, cancel).map_err(sentence)?;
+    let read = Arc::new(read.map_err(mistakes)?);
+    let scene = read.edited(source.set()).map_err(mistakes)?;
+    let mut built = scene::build_unless(&scene, cancel).map_err(mistakes)?;
     if built.params.max_step_ms == 0.0 {
         built.params.max_step_ms = MAX_STEP_MS;
     }
@@ -68,9 +69,15 @@ fn open(
         set.push(chosen);
     }
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
-    let checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
+    let mut checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
     cancel.check().map_err(sentence)?;
-    let mut notes = built.notes.clone();
+    let is_import = scene::is_mesh(Path::new(&name_of_scene));
+    let import = checkups.first().filter(|_| is_import).and_then(|checkup| {
+        let body = scene.bodies().first()?.name.clone();
+        Some(Import::new(body, checkup.file.clone(), &checkup.report))
+    });
+    checkups.retain(|checkup| !checkup.report.findings.is_empty());
+    let mut notes: Vec<String> = built.notes.iter().cloned().chain(built.doubts()).collect();
     // The message says in full what was wrong.
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     // A session is repeated where it was recorded.
@@ -91,6 +98,7 @@ fn open(
         source: source.clone(),
         name,
         model: simulation.model().clone(),
+        files: if matches!(source.base(), SceneSource::Path(_)) { scene.files() } else { vec![] },
         scene: Some(read),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
@@ -98,6 +106,7 @@ fn open(
         light,
         frames_per_second: recording.fps,
         notes,
+        import,
         probes: simulation.probes().iter().map(|probe| probe.name.clone()).collect(),
         checkups,
     };
@@ -149,12 +158,14 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         name: source.label(),
         model: Arc::new(builder.build().map_err(sentence)?),
         scene: None,
+        files: vec![path.to_owned()],
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
         has_camera: false,
         light: Light::default(),
         frames_per_second: 60.0,
         notes: vec![],
+        import: None,
         probes: vec![],
         checkups: vec![Checkup::of_refused(path, &file, &world_from_file, refusal)],
     };
@@ -195,6 +206,22 @@ impl Engine for Still {
             ..View::default()
         })
     }
+}
+
+/// The mistakes of a scene: the first in a sentence, and below it all with their lines.
+fn mistakes(error: SceneError) -> String {
+    let first = error.diagnostics.first();
+    let place = match first.map(|diagnostic| &diagnostic.place) {
+        Some(Place::Line { file, line, .. }) => format!("{}, line {line}: ", file_name(Path::new(file))),
+        Some(Place::File { file }) => format!("{}: ", file_name(Path::new(file))),
+        _ => String::new(),
+    };
+    let others = match error.diagnostics.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let sentence = first.map(Diagnostic::sentence).unwrap_or_default();
+    format!("{place}{sentence}{others}\n{}", error.excerpts(false))
 }
 
 fn sentence(error: impl std::error::Error) -> String {

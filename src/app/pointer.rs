@@ -22,6 +22,8 @@ pub enum Input {
     Wheel {
         at: Pos2,
         notches: f32,
+        /// Changes how much is held, not where it is.
+        widens: bool,
     },
     /// The focus went elsewhere: whatever was going on ends.
     Cancel,
@@ -38,6 +40,8 @@ pub enum Effect {
         depth: f32,
     },
     ReleaseGrab,
+    /// Hold more, or less, around the held point; by notches.
+    Widen(f32),
     Orbit(Vec2),
     Pan(Vec2),
     Zoom {
@@ -80,6 +84,9 @@ pub struct Pointer {
     /// Where the left button was pressed, while it has not moved from there.
     still: Option<Pos2>,
     clicked: Option<Pos2>,
+    /// The same of the right button.
+    still_right: Option<Pos2>,
+    right_clicked: Option<Pos2>,
 }
 
 const DOUBLE_CLICK_SECONDS: f64 = 0.35;
@@ -93,7 +100,7 @@ const DEPTH_OF_NOTCH: f32 = 20.0;
 
 impl Default for Pointer {
     fn default() -> Self {
-        Self { mode: Mode::Idle, last_press: None, still: None, clicked: None }
+        Self { mode: Mode::Idle, last_press: None, still: None, clicked: None, still_right: None, right_clicked: None }
     }
 }
 
@@ -112,7 +119,8 @@ impl Pointer {
             Input::Press { button, at, shift, time } => self.press(button, at, shift, time),
             Input::Release { button } => self.release(button),
             Input::Move { to, shift } => self.moved(to, shift),
-            Input::Wheel { at, notches } => match &mut self.mode {
+            Input::Wheel { notches, widens: true, .. } => Some(Effect::Widen(notches)),
+            Input::Wheel { at, notches, widens: false } => match &mut self.mode {
                 Mode::Grabbing { at, depth, .. } => {
                     *depth *= (-notches * DEPTH_OF_NOTCH / DEPTH_DOUBLING).exp2();
                     Some(Effect::MoveGrab { at: *at, depth: *depth })
@@ -120,7 +128,7 @@ impl Pointer {
                 _ => Some(Effect::Zoom { at, notches }),
             },
             Input::Cancel => {
-                self.still = None;
+                (self.still, self.still_right) = (None, None);
                 let grabbing = self.is_grabbing();
                 self.mode = Mode::Idle;
                 grabbing.then_some(Effect::ReleaseGrab)
@@ -151,6 +159,11 @@ impl Pointer {
         self.clicked.take()
     }
 
+    /// Where the right button was pressed and released without a drag, once.
+    pub fn take_right_click(&mut self) -> Option<Pos2> {
+        self.right_clicked.take()
+    }
+
     fn press(&mut self, button: PointerButton, at: Pos2, shift: bool, time: f64) -> Option<Effect> {
         if !self.is_idle() {
             return None; // a second button changes nothing
@@ -168,6 +181,7 @@ impl Pointer {
                 Some(Effect::Pick(at))
             }
             PointerButton::Secondary if !shift => {
+                self.still_right = Some(at);
                 self.mode = Mode::Orbiting { button, last: at };
                 None
             }
@@ -191,11 +205,14 @@ impl Pointer {
         let grabbing = self.is_grabbing();
         self.mode = Mode::Idle;
         self.clicked = self.still.take();
+        self.right_clicked = self.still_right.take();
         grabbing.then_some(Effect::ReleaseGrab)
     }
 
     fn moved(&mut self, to: Pos2, shift: bool) -> Option<Effect> {
-        self.still = self.still.filter(|from| from.distance(to) < CLICK_DISTANCE);
+        for still in [&mut self.still, &mut self.still_right] {
+            *still = still.filter(|from| from.distance(to) < CLICK_DISTANCE);
+        }
         match &mut self.mode {
             Mode::Idle => None,
             Mode::Picking { now, .. } => {
@@ -265,7 +282,10 @@ mod tests {
         };
         assert_eq!((at, depth), (pos2(0.0, 0.0), 2.0));
         assert_eq!(p.handle(to(5.0, -DEPTH_DOUBLING)), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 2.0 }));
-        assert_eq!(p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0 }), Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 }));
+        assert_eq!(
+            p.handle(Input::Wheel { at: pos2(0.0, 0.0), notches: 15.0, widens: false }),
+            Some(Effect::MoveGrab { at: pos2(5.0, 0.0), depth: 1.0 })
+        );
     }
 
     #[test]
@@ -279,7 +299,7 @@ mod tests {
             assert_eq!(p.handle(to(1.0, 2.0)), Some(Effect::Pan(vec2(1.0, 2.0))));
             p.handle(Input::Release { button });
         }
-        let wheel = Input::Wheel { at: pos2(3.0, 4.0), notches: -1.0 };
+        let wheel = Input::Wheel { at: pos2(3.0, 4.0), notches: -1.0, widens: false };
         assert_eq!(p.handle(wheel), Some(Effect::Zoom { at: pos2(3.0, 4.0), notches: -1.0 }));
     }
 
@@ -308,9 +328,13 @@ mod tests {
             assert_eq!(p.take_click(), None);
             p.last_press = None;
         }
-        p.handle(press(PointerButton::Secondary, 10.0, false, 0.0));
-        p.handle(Input::Release { button: PointerButton::Secondary });
-        assert_eq!(p.take_click(), None, "the right button turns the view");
+        for (to_x, clicks) in [(10.0, true), (20.0, false)] {
+            p.handle(press(PointerButton::Secondary, 10.0, false, 0.0));
+            p.handle(to(to_x, 0.0));
+            p.handle(Input::Release { button: PointerButton::Secondary });
+            assert_eq!(p.take_click(), None, "the right button turns the view");
+            assert_eq!(p.take_right_click().is_some(), clicks);
+        }
     }
 
     #[test]

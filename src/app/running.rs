@@ -1,10 +1,12 @@
 //! A simulation and its past, as the worker drives them.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
 use super::exporting::{Export, ExportWish};
+use super::pins::{PinMark, has_pins, pins};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::State;
@@ -25,12 +27,14 @@ pub struct Running {
     export: Option<Export>,
     /// What came of an export that has ended.
     exported: Option<Result<String, String>>,
+    /// The pins, until something is done that may change or move them.
+    pins: Option<Arc<Vec<PinMark>>>,
 }
 
 impl Running {
     pub fn new(simulation: Simulation, scene: String, set: Vec<String>, subject: Subject) -> Result<Self, String> {
         let recorded = Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?;
-        Ok(Self { recorded, scene, set, subject, export: None, exported: None })
+        Ok(Self { recorded, scene, set, subject, export: None, exported: None, pins: None })
     }
 
     /// Ends an export, whatever came before.
@@ -78,6 +82,7 @@ impl Engine for Running {
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {
+        self.pins = None;
         self.recorded.apply(command).map_err(sentence)
     }
 
@@ -86,6 +91,7 @@ impl Engine for Running {
     }
 
     fn resume(&mut self, path: &Path) -> Result<(), String> {
+        self.pins = None;
         self.recorded.resume(path).map_err(sentence)
     }
 
@@ -98,6 +104,7 @@ impl Engine for Running {
     }
 
     fn branch(&mut self, step: u64, cancel: &CancelToken, passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
+        self.pins = None;
         match self.recorded.branch(step, cancel, passed) {
             Ok(_) => Ok(true),
             Err(TravelError::Cancelled { .. }) => Ok(false),
@@ -106,6 +113,7 @@ impl Engine for Running {
     }
 
     fn switch(&mut self, to: BranchId) -> Result<(), String> {
+        self.pins = None;
         self.recorded.switch(to).map_err(sentence)
     }
 
@@ -128,6 +136,11 @@ impl Engine for Running {
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {
         let simulation = self.recorded.simulation();
+        if self.pins.is_none() {
+            let model = simulation.model().clone();
+            let positions = has_pins(&model).then(|| simulation.node_positions()).transpose().map_err(sentence)?;
+            self.pins = Some(Arc::new(positions.map_or_else(Vec::new, |positions| pins(&model, |node| positions[node]))));
+        }
         let nodes = wants.nodes.then(|| simulation.node_positions()).transpose().map_err(sentence)?;
         let (model, obstacle_poses) = (simulation.model().clone(), simulation.obstacle_poses());
         let marks = |state: &State| contact_marks(&model, &state.contacts.entries, &state.positions(&model), &obstacle_poses);
@@ -144,6 +157,7 @@ impl Engine for Running {
             obstacle_poses,
             attachments: simulation.attachment_points().map_err(sentence)?,
             grabs: simulation.grabs().map_err(sentence)?,
+            pins: self.pins.clone().unwrap_or_default(),
             values: Some(simulation.live_values()),
             masses: model.bodies.iter().map(|body| body.mass).collect(),
             materials: model.named_materials.clone(),

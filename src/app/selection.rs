@@ -31,6 +31,8 @@ pub struct Selection {
     items: Vec<Item>,
     /// Names of bodies as the model has them.
     hidden: BTreeSet<String>,
+    /// Likewise: they cannot be picked nor changed.
+    locked: BTreeSet<String>,
     /// Counts the changes.
     pub version: u64,
 }
@@ -52,8 +54,22 @@ impl Item {
         self.path.strip_prefix("body.")
     }
 
+    /// A pin of a body, by its place among the fixed parts of that.
+    pub fn pin(body: &str, part: usize) -> Self {
+        Self::table(format!("pin.{body}.{part}"))
+    }
+
+    /// The body and the place, if it is a pin.
+    pub fn as_pin(&self) -> Option<(&str, usize)> {
+        let (body, part) = self.path.strip_prefix("pin.")?.rsplit_once('.')?;
+        Some((body, part.parse().ok()?))
+    }
+
     /// The name to show.
     pub fn title(&self) -> String {
+        if let Some((body, part)) = self.as_pin() {
+            return format!("Pin {} of {body}", part + 1);
+        }
         let name = self.path.rsplit('.').next().unwrap_or_default();
         self.copy.map_or_else(|| name.to_owned(), |copy| format!("{name}[{copy}]"))
     }
@@ -100,7 +116,39 @@ impl Selection {
         !std::mem::take(&mut self.items).is_empty()
     }
 
-    /// Shows all bodies, as of a new scene.
+    /// Shows and unlocks all bodies, as of a new scene.
+    pub fn start_anew(&mut self) {
+        self.clear();
+        self.show_all();
+        self.locked.clear();
+    }
+
+    pub fn is_locked(&self, name: &str) -> bool {
+        self.locked.contains(name)
+    }
+
+    pub fn lock<'a>(&mut self, names: impl IntoIterator<Item = &'a str>, lock: bool) {
+        for name in names {
+            match lock {
+                true => self.locked.insert(name.to_owned()),
+                false => self.locked.remove(name),
+            };
+        }
+    }
+
+    pub fn unlock(&mut self, items: &[Item]) {
+        self.locked.retain(|name| !items.iter().any(|item| item.is_of(name)));
+    }
+
+    pub fn unlock_all(&mut self) {
+        self.locked.clear();
+    }
+
+    /// Whether an entry of the list is a body that is locked.
+    pub fn is_item_locked(&self, item: &Item) -> bool {
+        item.body_name().is_some() && self.locked.iter().any(|name| item.is_of(name))
+    }
+
     pub fn show_all(&mut self) {
         self.version += 1;
         self.hidden.clear();

@@ -1,10 +1,12 @@
 //! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
 //! panels.
 
+mod bodies;
 mod camera;
 mod checks;
 mod edits;
 mod flight;
+mod gizmo;
 mod grabs;
 mod keeping;
 mod keys;
@@ -12,18 +14,20 @@ mod logging;
 mod lookup;
 mod marks;
 mod picking;
+mod pins;
 mod plots;
 mod recording;
 mod rest;
 mod time;
 mod tools;
+mod view;
 mod viewpoint;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{Pos2, Rect};
+use egui::Rect;
 
 use super::coloring::Coloring;
 use super::contacts::Scale;
@@ -36,18 +40,23 @@ use super::pointer::{Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
 use super::settings::Keeper;
-use super::ui::{Action, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
+use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::views::Views;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
+use crate::body::BodyRef;
 use crate::gpu;
-use crate::render::{Positions, Ray, Shading, Theme, ViewOptions};
+use crate::model::Model;
+use crate::render::{Hit, Positions, Shading, Theme, ViewOptions};
 use crate::scene::GALLERY_SESSION;
+use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
+use gizmo::Dragged;
 use grabs::Grab;
-use lookup::{Found, Lookup, Question};
+use lookup::{Lookup, Question};
+use pins::Stroke;
 use recording::PastFilm;
 use rest::Rest;
 use time::Time;
@@ -71,6 +80,14 @@ pub struct Session {
     document: Option<Document>,
     /// The changes of values that the simulation has refused, as far as they were taken back.
     refused: u64,
+    /// The loads that came to nothing, as far as they were answered for.
+    failed_loads: u64,
+    /// The changes of files on the disk, likewise.
+    file_changes: u64,
+    /// What is done once the scene is saved.
+    after_save: Option<After>,
+    /// The scene is built with the last change, which is taken back if that fails.
+    builds_change: bool,
     /// The version of the selection that the picture shows.
     marked: u64,
     viewpoint: Viewpoint,
@@ -81,6 +98,13 @@ pub struct Session {
     points: Points,
     grab: Option<Grab>,
     n_grabs: u32,
+    /// How the mouse holds.
+    grip: Grip,
+    /// What the open menu is about: a point of a deformable body.
+    spot: Option<(Arc<Model>, Hit, BodyRef)>,
+    stroke: Option<Stroke>,
+    /// A handle of the gizmo is held.
+    dragged: Option<Dragged>,
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
@@ -103,6 +127,10 @@ pub struct Session {
     in_long_step: bool,
     screenshot_asked: bool,
     fault_told: bool,
+    /// When the marks of faults appeared.
+    marked_since: Option<std::time::Instant>,
+    /// The finding that was looked at last: the place of its checkup, and its own.
+    looked_at: Option<(usize, usize)>,
     /// Read by the window after each frame.
     pub wishes: Wishes,
 }
@@ -132,6 +160,10 @@ impl Session {
             ui: UiState::default(),
             document: None,
             refused: 0,
+            failed_loads: 0,
+            file_changes: 0,
+            after_save: None,
+            builds_change: false,
             marked: 0,
             viewpoint: Viewpoint::default(),
             views: Views::load(config_folder().as_deref()),
@@ -140,6 +172,10 @@ impl Session {
             points: Points::default(),
             grab: None,
             n_grabs: 0,
+            grip: Grip::default(),
+            spot: None,
+            stroke: None,
+            dragged: None,
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
@@ -157,13 +193,24 @@ impl Session {
             in_long_step: false,
             screenshot_asked: false,
             fault_told: false,
+            marked_since: None,
+            looked_at: None,
             wishes: Wishes::default(),
         };
         session.take_settings(told);
         session
     }
 
+    /// Opens a scene, once what was changed in the present one is saved or given up.
     pub fn open(&mut self, source: SceneSource) {
+        self.unless_unsaved(After::Open(source));
+    }
+
+    pub fn quit(&mut self) {
+        self.unless_unsaved(After::Quit);
+    }
+
+    fn open_now(&mut self, source: SceneSource) {
         self.ui.start_open = false;
         if let SceneSource::Path(path) = &source {
             // Relative paths mean another file once the folder changes.
@@ -175,7 +222,7 @@ impl Session {
     }
 
     pub fn tell(&mut self, severity: Severity, text: String) {
-        self.log.say(format_args!("message {text}"));
+        self.log.say(format_args!("message {}", text.replace('\n', " ")));
         self.ui.tell(Notice { severity, text }, None);
     }
 
@@ -217,6 +264,18 @@ impl Session {
         if self.viewpoint.follows() && !self.lookup.is_busy() {
             self.lookup.ask(Question::Follow);
         }
+        self.follow_values();
+        if now.file_changes > self.file_changes {
+            self.file_changes = now.file_changes;
+            self.log.say(format_args!("changed on disk"));
+            self.unless_unsaved(After::Reload { on_disk: true });
+        }
+        if now.failed_loads > self.failed_loads {
+            self.failed_loads = now.failed_loads;
+            if std::mem::take(&mut self.builds_change) {
+                self.take_back();
+            }
+        }
         if let Err(error) = self.place(graphics).and_then(|()| self.color(graphics)) {
             self.tell(Severity::Error, error);
         }
@@ -236,6 +295,7 @@ impl Session {
         self.open_document(scene);
         self.marked = 0;
         self.staged = scene.generation;
+        self.builds_change = false;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         if let SceneSource::Path(path) | SceneSource::Session(path) = scene.source.base()
@@ -245,6 +305,7 @@ impl Session {
             self.tell(Severity::Error, text);
         }
         self.ui.checkups = !scene.checkups.is_empty();
+        (self.marked_since, self.looked_at) = (Some(std::time::Instant::now()), None);
         (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
         for checkup in &scene.checkups {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
@@ -253,6 +314,9 @@ impl Session {
         if before.is_none_or(|before| before.source.base() != scene.source.base()) {
             self.open_view(scene);
             self.scale = Scale::default();
+            self.ui.import_open = true;
+        } else if before.is_some_and(|before| is_of_another_size(before, scene)) {
+            self.lookup.ask(Question::FrameAll);
         }
     }
 
@@ -278,14 +342,15 @@ impl Session {
         if self.place_camera() {
             context.request_repaint();
         }
-        if self.plays_pictures() {
+        if self.plays_pictures() || self.marks_fade() {
             context.request_repaint();
         }
         let mut actions = keys::take_actions(context, &mut input, &mut self.ui);
         let events = input.events.clone();
         let mut outcome = None;
         let adapter = graphics.device.info.name.clone();
-        let grab = self.grab_mark();
+        let grabs = self.grab_marks();
+        let gizmo = self.gizmo_view(context.input(|input| input.pointer.latest_pos()));
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
@@ -308,7 +373,9 @@ impl Session {
                 gallery: &self.gallery,
                 recording: self.recording_view(),
                 studio,
-                grab,
+                grabs: &grabs,
+                grip: self.grip,
+                gizmo: gizmo.as_ref(),
                 contacts,
                 tip: tip.clone(),
                 marks: marks.clone(),
@@ -338,6 +405,7 @@ impl Session {
                 self.viewpoint.release();
             }
             if let Some(input) = self.pointer_input(context, event)
+                && !self.gizmo_takes(&input, context.input(|input| input.modifiers.command))
                 && let Some(effect) = self.pointer.handle(input)
             {
                 self.apply_effect(effect);
@@ -346,6 +414,9 @@ impl Session {
                 let several = context.input(|input| input.modifiers.command || input.modifiers.shift);
                 let ray = self.ray(at);
                 self.lookup.ask(if self.ui.tool.is_some() { Question::Point(ray) } else { Question::Select { ray, several } });
+            }
+            if let Some(at) = self.pointer.take_right_click() {
+                self.lookup.ask(Question::Menu { ray: self.ray(at), at });
             }
         }
         if !actions.is_empty() {
@@ -361,6 +432,7 @@ impl Session {
         if self.advance_film(graphics) {
             context.request_repaint();
         }
+        self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
         self.want();
@@ -406,6 +478,7 @@ impl Session {
 
     /// The window lost the focus: the release of a button may never come.
     pub fn cancel(&mut self) {
+        self.dragged = None;
         if let Some(effect) = self.pointer.handle(Input::Cancel) {
             self.apply_effect(effect);
         }
@@ -450,91 +523,6 @@ impl Session {
         [x, y, right.saturating_sub(x), bottom.saturating_sub(y)]
     }
 
-    fn pointer_input(&self, context: &egui::Context, event: &egui::Event) -> Option<Input> {
-        match *event {
-            egui::Event::PointerButton { pos, button, pressed: true, modifiers } => {
-                let time = context.input(|i| i.time);
-                self.is_over_view(context, pos).then_some(Input::Press { button, at: pos, shift: modifiers.shift, time })
-            }
-            egui::Event::PointerButton { button, pressed: false, .. } => Some(Input::Release { button }),
-            egui::Event::PointerMoved(to) => Some(Input::Move { to, shift: context.input(|i| i.modifiers.shift) }),
-            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl => {
-                let at = context.input(|i| i.pointer.latest_pos())?;
-                let notches = if unit == egui::MouseWheelUnit::Point { delta.y / 50.0 } else { delta.y };
-                self.is_over_view(context, at).then_some(Input::Wheel { at, notches })
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the view, and nothing over it, is there.
-    fn is_over_view(&self, context: &egui::Context, at: Pos2) -> bool {
-        let over = context.layer_id_at(at).is_some_and(|layer| layer.order != egui::Order::Background);
-        self.view.contains(at) && !over && !self.ui.is_modal() && !self.ui.start_open && !egui::Popup::is_any_open(context)
-    }
-
-    fn pixel(&self, at: Pos2) -> [f32; 2] {
-        [at.x * self.pixels_per_point, at.y * self.pixels_per_point]
-    }
-
-    fn ray(&self, at: Pos2) -> Ray {
-        self.viewpoint.camera.ray(self.pixel(at), self.viewport())
-    }
-
-    /// Answers questions that wait for positions.
-    fn answer(&mut self, graphics: &Graphics, context: &egui::Context) {
-        let (device, queue) = (&graphics.device.device, &graphics.device.queue);
-        if let Some(found) = self.lookup.poll(&self.shown, device, queue) {
-            for question in &found.questions {
-                self.answer_one(*question, &found);
-            }
-            context.request_repaint();
-        }
-        if self.lookup.is_busy() {
-            context.request_repaint();
-        }
-    }
-
-    fn answer_one(&mut self, question: Question, found: &Found) {
-        let (Some(scene), Some(view)) = (&found.snapshot.scene, &found.snapshot.view) else { return };
-        let (model, positions, poses) = (&scene.model, &found.positions, &view.rigid_poses);
-        let all_poses = [&poses[..], &view.obstacle_poses];
-        match question {
-            Question::Grab(ray) => {
-                if !self.pointer.awaits_pick() {
-                    return;
-                }
-                let hidden = self.ui.selection.hidden_bodies(model);
-                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray).filter(|(_, body)| model.is_movable(*body));
-                if let Some((hit, body)) = &hit {
-                    self.start_grab(scene, *hit, *body);
-                }
-                if let Some(effect) = self.pointer.picked(hit.is_some()) {
-                    self.apply_effect(effect);
-                }
-            }
-            Question::Select { ray, several } => {
-                let hit = self.hit(found, &ray);
-                self.select_at(model, hit, several);
-            }
-            Question::Point(ray) => self.set_point(found, &ray),
-            Question::FrameAt(ray) => {
-                let hidden = self.ui.selection.hidden_bodies(model);
-                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
-                self.fly_to(&match hit {
-                    Some((_, body)) => lookup::bounds(model, positions, poses, body),
-                    None => lookup::bounds_of_all(model, positions, poses),
-                });
-            }
-            Question::FrameBodies { first, count } => {
-                let bodies = (first..first + count).map(|number| model.numbering().body(number));
-                self.fly_to(&lookup::bounds_of(model, positions, poses, bodies));
-            }
-            Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
-            Question::Follow => self.keep_in_view(&lookup::bounds_of_all(model, positions, poses)),
-        }
-    }
-
     fn act(&mut self, action: Action) {
         match action {
             Action::OpenDialog => self.wishes.dialog = Some(PathPurpose::Open),
@@ -542,13 +530,14 @@ impl Session {
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
             Action::OpenGallery(name) if name == GALLERY_SESSION.0 => self.open(SceneSource::Session(name.into())),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
-            Action::Reload => self.worker.send(Request::Reload),
+            Action::Reload => self.unless_unsaved(After::Reload { on_disk: false }),
             Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
             Action::Screenshot => self.screenshot_asked = true,
             Action::ToggleRecording => self.toggle_recording(),
             Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
+            Action::Quit => self.quit(),
+            Action::Unsaved(answer) => self.answer_unsaved(answer),
             Action::SavePlots(file) => self.save_plots(file),
-            Action::Quit => self.wishes.quit = true,
             Action::PlayPause => self.play_or_pause(),
             Action::Stop => self.worker.send(Request::Pause),
             Action::StepOnce => self.step_once(),
@@ -575,14 +564,26 @@ impl Session {
             }
             Action::ColorBy(field) => (self.ui.field, self.ui.hold_range, self.ui.color_range) = (field, false, None),
             Action::Checks(action) => self.act_on_checks(action),
+            Action::LookAtFault { checkup, finding } => self.look_at_fault(checkup, finding),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
                 if !self.end_tool() {
                     self.ui.selection.clear();
                 }
             }
+            Action::Bodies(action) => self.act_on_bodies(action),
+            Action::Pins(action) => self.act_on_pins(action),
+            Action::SetGrip(grip) => self.set_grip(grip),
+            Action::AddMeshDialog => self.ask_for_mesh(),
+            Action::AddMesh(path) => self.add_mesh(&path),
             Action::ClearProbes => self.clear_probes(),
             other => self.act_on_scene(other),
         }
     }
+}
+
+/// Whether a mesh became smaller or larger, or was turned, so that its view no longer fits.
+fn is_of_another_size(before: &SceneInfo, now: &SceneInfo) -> bool {
+    let extent = |scene: &SceneInfo| crate::math::Aabb::of(&scene.model.rest_positions).extent();
+    now.import.is_some() && (extent(before) - extent(now)).norm() > 0.2 * extent(now).norm()
 }

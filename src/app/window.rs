@@ -122,8 +122,8 @@ impl ApplicationHandler<Message> for App {
         let Some(live) = &mut self.live else { return };
         match &event {
             WindowEvent::CloseRequested => {
-                live.session.stop_recording();
-                event_loop.exit();
+                live.session.quit();
+                live.window.request_redraw();
             }
             WindowEvent::RedrawRequested => {
                 live.redraw();

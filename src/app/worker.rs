@@ -2,14 +2,16 @@
 //! for a step.
 
 mod clock;
+mod loading;
+mod progress;
 mod recording;
 mod requests;
 mod saving;
 #[cfg(test)]
 mod tests;
 mod travel;
-mod warning;
 mod watch;
+mod warning;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,6 +36,7 @@ use clock::{Clock, RealTimeFactor, smooth_stages};
 use recording::Recording;
 use requests::newest_moves;
 pub use travel::Journey;
+use watch::Watch;
 
 /// A wish of the window.
 #[derive(Debug)]
@@ -65,6 +68,8 @@ pub enum Request {
     LoadState(PathBuf),
     /// Begins to export results, or ends that.
     Export(Option<ExportWish>),
+    /// The file of the scene was written by the window.
+    Saved,
     /// Goes back in the scene of that generation, or to another branch of its past.
     Travel(u64, Journey),
 }
@@ -117,6 +122,10 @@ pub struct Snapshot {
     pub real_time_factor: Option<f64>,
     /// Changes of values that the simulation has refused so far, of all scenes.
     pub refused: u64,
+    /// Scenes that were not built so far, because of a fault or as that was stopped.
+    pub failed_loads: u64,
+    /// How often files of the scene have changed on the disk so far.
+    pub file_changes: u64,
     /// Number of the recording's frame that this snapshot shows and that waits to be taken.
     pub frame_due: Option<u64>,
     pub past: Option<SharedPast>,
@@ -241,6 +250,8 @@ impl Snapshot {
             speed: 1.0,
             real_time_factor: None,
             refused: 0,
+            failed_loads: 0,
+            file_changes: 0,
             frame_due: None,
             past: None,
             branch: 0,
@@ -263,6 +274,7 @@ struct Loop {
     cancel: CancelToken,
     open: Opener,
     autosave: Autosave,
+    files: Watch,
     engine: Option<Box<dyn Engine>>,
     source: Option<SceneSource>,
     generation: u64,
@@ -283,6 +295,7 @@ impl Loop {
             cancel: CancelToken::default(),
             open,
             autosave,
+            files: Watch::new(vec![]),
             engine: None,
             source: None,
             generation: 0,
@@ -307,6 +320,10 @@ impl Loop {
                 self.watched(Self::step);
                 self.autosave();
             }
+            if self.files.look() {
+                self.next.file_changes += 1;
+                self.publish();
+            }
         }
         // After an internal error what was saved stays.
         if self.engine.is_some() {
@@ -322,7 +339,7 @@ impl Loop {
             (true, Some(time)) if self.steps_wanted == 0 => Some(self.clock.until_due(time, self.next.speed)),
             _ => Some(Duration::ZERO),
         };
-        match wait {
+        match wait.or(self.files.until_due()) {
             None => match self.requests.recv() {
                 Ok(request) => requests.push(request),
                 Err(_) => self.shared.stop.store(true, Ordering::Relaxed), // the window is gone
@@ -392,6 +409,7 @@ impl Loop {
                 self.refresh_view();
                 self.publish();
             }
+            Request::Saved => self.files.forgive(),
             Request::Watch(generation, probes) => self.watch(generation, probes),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
@@ -420,49 +438,6 @@ impl Loop {
         self.factor = RealTimeFactor::default();
         self.next.real_time_factor = None;
         self.publish();
-    }
-
-    fn load(&mut self, source: SceneSource) {
-        self.next.activity = Activity::Building { name: source.label(), since: Instant::now() };
-        self.post();
-        let opened = match catch_unwind(AssertUnwindSafe(|| (self.open)(&source, &self.cancel))) {
-            Ok(result) => result,
-            Err(panic) => Err(format!("{} could not be built: {}", source.label(), panic_text(&*panic))),
-        };
-        match opened {
-            Ok(Loaded { engine, mut info }) => {
-                self.generation += 1;
-                info.generation = self.generation;
-                // Else they stand beside what the doctor found.
-                if !info.notes.is_empty() && info.checkups.is_empty() {
-                    self.notify(Severity::Info, info.notes.join("\n"));
-                }
-                if self.engine.replace(engine).is_some() {
-                    self.autosave.end();
-                }
-                // A scene begins by playing; one that was changed goes on as it was, and a session has ended.
-                let playing = match &source {
-                    SceneSource::Session(_) => false,
-                    _ => self.playing || source.set().is_empty(),
-                };
-                self.source = Some(source);
-                self.recording = None;
-                let Snapshot { speed, journeys, refused, .. } = self.next;
-                let past = self.engine.as_ref().and_then(|engine| engine.past());
-                let warnings = Arc::new(Warnings::of_scene(&info.model));
-                self.next = Snapshot { warnings, scene: Some(Arc::new(info)), speed, journeys, refused, past, ..Snapshot::empty() };
-                self.refresh_view();
-                self.set_playing(playing);
-            }
-            Err(_) if self.cancel.is_cancelled() => {
-                self.notify(Severity::Info, format!("{} was not opened: that was stopped", source.label()));
-                self.publish();
-            }
-            Err(text) => {
-                self.notify(Severity::Error, text);
-                self.publish();
-            }
-        }
     }
 
     fn apply(&mut self, command: &Command) {

@@ -10,6 +10,9 @@ use super::{Failure, interrupt};
 use crate::export::{Recording, RecordingError};
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  pliant export run.pliant --out film.mp4 --size 1920x1080\n  \
+                  pliant export run.pliant --out bodies.glb --out fields.pvd --fps 60")]
 pub struct ExportArgs {
     /// Recording that `pliant run SCENE --out NAME.pliant` wrote
     recording: PathBuf,
@@ -23,9 +26,9 @@ pub struct ExportArgs {
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let mut recording = Recording::open(&args.recording)?;
     let subject = recording.subject.clone();
-    eprintln!("{}: {} frames, {} a second of simulated time", subject.name, recording.len(), subject.frames_per_second);
+    tell!("{}: {} frames, {} a second of simulated time", subject.name, recording.len(), subject.frames_per_second);
     if recording.is_cut_off() {
-        eprintln!("the recording ends in the middle of a frame, as when a run was stopped; what comes before is used");
+        tell!("the recording ends in the middle of a frame, as when a run was stopped; what comes before is used");
     }
     if args.results.out.is_empty() && args.results.record.is_none() {
         return Err(Failure::Input("nothing to write: name at least one file with --out (see `pliant help export`)".into()));

@@ -7,6 +7,9 @@ use crate::material::presets::{PRESETS, Preset};
 use crate::sim::Machine;
 
 #[derive(Args, Clone, Copy)]
+#[command(after_help = "Examples:\n  \
+                  pliant info               adapters and what auto would choose\n  \
+                  pliant info --materials   presets of materials")]
 pub struct InfoArgs {
     /// List the presets of materials instead, with where their numbers come from
     #[arg(long)]

@@ -19,6 +19,10 @@ use crate::mesh::{
 use crate::output::{OutputFile, check_writable};
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  pliant mesh model.stl -o model.msh\n  \
+                  pliant mesh model.stl -o model.vtu --method voxel --tets 20000 --report figures.json\n  \
+                  pliant mesh builtin:bunny.obj -o bunny.msh --resolution 32")]
 pub struct MeshArgs {
     /// Surface or tet mesh, or builtin:NAME
     input: String,

@@ -11,6 +11,15 @@ macro_rules! say {
     }};
 }
 
+/// A line to stderr that `--quiet` leaves out.
+macro_rules! tell {
+    ($($text:tt)*) => {
+        if crate::cli::voice::is_heard() {
+            eprintln!($($text)*);
+        }
+    };
+}
+
 mod bench;
 mod check;
 mod export;
@@ -23,15 +32,12 @@ mod results;
 mod run;
 mod thumbnails;
 mod verify;
+mod voice;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::gpu::DeviceError;
 use crate::output::OutputError;
@@ -42,11 +48,16 @@ use crate::sim::{SaveError, SessionError, SimulationError};
 #[command(
     version,
     about = "An interactive laboratory for elastically deformable solids",
-    args_conflicts_with_subcommands = true,
     after_help = "Without a command the window opens. SCENE is a scene file, a mesh (OBJ, OFF, PLY, STL, glTF, Gmsh, VTK, TetGen, MEDIT) or a scene of the gallery: \
                   gallery, bunny, armadillo, cantilever, incline, attached, spin; or an experiment with contact and materials: throw, rings, rings_stiff, \
                   pyramid, bunnies, bearing, cubes, wedge, strings, mixed, rigid_stack, rigid_house_of_cards, armadillo_cylinders, squeeze, \
-                  stretch, twist, inversion, dent, creases."
+                  stretch, twist, inversion, dent, creases.\n\n\
+                  Examples:\n  \
+                  pliant                                   the gallery in a window\n  \
+                  pliant model.stl                         a mesh of your own, dropped onto a floor\n  \
+                  pliant run bunny --out bunny.mp4         a film, without a window\n  \
+                  pliant check scene.toml model.stl        what is wrong, and what would mend it\n\n\
+                  `pliant help COMMAND` tells more, with examples."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -58,6 +69,8 @@ struct Cli {
     /// Write a line to FILE for each thing that happens in the window
     #[arg(long, value_name = "FILE")]
     log_events: Option<PathBuf>,
+    #[command(flatten)]
+    voice: voice::VoiceArgs,
 }
 
 #[derive(Subcommand)]
@@ -66,7 +79,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Make results from a recording, without computing again
     Export(Box<export::ExportArgs>),
-    /// Say whether a scene or mesh is sound, and what would mend it
+    /// Say whether scenes and meshes are sound, and what would mend them
     Check(check::CheckArgs),
     /// Fill a surface with tets, and say how good they are
     Mesh(mesh::MeshArgs),
@@ -108,13 +121,25 @@ impl ComputeArgs {
 enum Failure {
     /// Bad arguments or bad input.
     Input(String),
+    /// A scene with mistakes.
+    Scene(SceneError),
     /// The run failed.
     Run(String),
 }
 
+impl Failure {
+    /// Says it on stderr.
+    fn tell(&self) {
+        match self {
+            Self::Run(message) | Self::Input(message) => eprintln!("error: {message}"),
+            Self::Scene(error) => eprintln!("{}", error.excerpts(voice::has_colors())),
+        }
+    }
+}
+
 impl From<SceneError> for Failure {
     fn from(error: SceneError) -> Self {
-        Self::Input(error.to_string())
+        Self::Scene(error)
     }
 }
 
@@ -156,9 +181,10 @@ pub fn command() -> clap::Command {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let wanted = std::env::var("PLIANT_LOG").ok().and_then(|text| text.parse().ok());
-    let filter: Targets = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::ERROR));
-    tracing_subscriber::registry().with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter)).init();
+    if let Some(mut help) = bench::help_of(std::env::args().skip(1)) {
+        help.print_help().unwrap_or_default();
+        return ExitCode::SUCCESS;
+    }
     // Clap itself ends with status 2 on bad arguments, and 0 after --help.
     let cli = Cli::try_parse().unwrap_or_else(|error| match misspelt_command(std::env::args().skip(1)) {
         Some(sentence) => {
@@ -167,8 +193,22 @@ pub fn main() -> ExitCode {
         }
         None => error.exit(),
     });
-    let result = match &cli.command {
-        None => window(&cli),
+    cli.voice.settle();
+    match run_command(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            ExitCode::from(if matches!(failure, Failure::Run(_)) { 1 } else { 2 })
+        }
+    }
+}
+
+fn run_command(cli: &Cli) -> Result<(), Failure> {
+    if let Some(sentence) = cli.misplaced() {
+        return Err(Failure::Input(sentence));
+    }
+    match &cli.command {
+        None => window(cli),
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Export(args)) => export::export(args),
         Some(Command::Check(args)) => check::check(args),
@@ -182,16 +222,22 @@ pub fn main() -> ExitCode {
         }
         Some(Command::Thumbnails(args)) => thumbnails::thumbnails(args),
         Some(Command::Man) => manual(),
-    };
-    let (message, status) = match result {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Run(message)) => (message, 1),
-        Err(Failure::Input(message)) => (message, 2),
-    };
-    for line in message.lines() {
-        eprintln!("error: {line}");
     }
-    ExitCode::from(status)
+}
+
+impl Cli {
+    /// What is said before a command and belongs to the window, as a sentence.
+    fn misplaced(&self) -> Option<String> {
+        self.command.as_ref()?;
+        let before = match self {
+            Self { scene: Some(scene), .. } => return Some(format!("\"{scene}\" stands before the command; name the scene behind it")),
+            Self { place: ComputeArgs { backend: Some(_), .. }, .. } => "--backend",
+            Self { place: ComputeArgs { adapter: Some(_), .. }, .. } => "--adapter",
+            Self { log_events: Some(_), .. } => "--log-events",
+            _ => return None,
+        };
+        Some(format!("{before} stands before the command, where it is for the window; give it behind the command if that knows it"))
+    }
 }
 
 /// What is meant where the first word is neither a command nor something to open.
@@ -260,8 +306,13 @@ mod tests {
         assert!(Cli::try_parse_from(["pliant", "run", "--replay", "x"]).is_ok(), "the session says which scene");
         assert!(Cli::try_parse_from(["pliant", "run", "bunny", "--steps", "1", "--replay", "x"]).is_ok());
         assert!(Cli::try_parse_from(["pliant", "mesh", "a.obj", "-o", "a.msh", "--method", "voxel", "--tets", "1000"]).is_ok());
+        let misplaced = |words: &[&str]| Cli::try_parse_from(words).unwrap().misplaced();
+        assert!(misplaced(&["pliant", "--adapter", "x", "run", "bunny"]).unwrap().starts_with("--adapter stands before"));
+        assert_eq!(misplaced(&["pliant", "-q", "run", "bunny"]), None);
+        assert_eq!(misplaced(&["pliant", "run", "bunny", "-v", "--adapter", "x"]), None);
         for wrong in [
             vec!["pliant", "run", "--seconds", "1"],
+            vec!["pliant", "run", "bunny", "-q", "-v"],
             vec!["pliant", "run", "bunny", "--drop", "a.obj"],
             vec!["pliant", "run", "bunny", "--steps", "1", "--seconds", "1"],
             vec!["pliant", "run", "--drop", "a.obj", "--replay", "x"],
@@ -286,6 +337,28 @@ mod tests {
         for known in [["run", "--steps"], ["gallery", "x"], ["a/b.toml", "x"], ["--adapter", "x"]] {
             assert_eq!(told(&known), None);
         }
+    }
+
+    /// Lines of help that begin with the name of the program are commands, up to what explains them.
+    #[test]
+    fn examples_of_the_help_are_commands() {
+        let mut command = Cli::command();
+        command.build();
+        let mut n_examples = 0;
+        let parts: Vec<clap::Command> = command.get_subcommands().cloned().chain([command.clone()]).collect();
+        for mut part in parts {
+            let help = part.render_long_help().to_string();
+            let has_some = ["completions", "man", "help"].contains(&part.get_name());
+            let examples = help.lines().filter_map(|line| line.strip_prefix("  pliant"));
+            let examples: Vec<&str> = examples.map(|line| line.split("   ").next().unwrap()).collect();
+            assert!(has_some || !examples.is_empty(), "{help}");
+            for example in examples {
+                let words = std::iter::once("pliant").chain(example.split_whitespace());
+                Cli::try_parse_from(words).unwrap_or_else(|error| panic!("pliant{example}: {error}"));
+                n_examples += 1;
+            }
+        }
+        assert!(n_examples > 15);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use super::figures::Figures;
 use super::results::{ResultArgs, Results};
-use super::{ComputeArgs, Failure, interrupt};
+use super::{ComputeArgs, Failure, interrupt, voice};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::ContactMethod;
@@ -20,6 +20,13 @@ use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulat
 use crate::step::StepError;
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  pliant run bunny --seconds 2 --out bunny.mp4                 a film\n  \
+                  pliant run scene.toml --set material.rubber.young_modulus=1e5   with another value\n  \
+                  pliant run --drop model.stl --out model.png                  does a mesh land and stay whole?\n  \
+                  pliant run scene.toml --out fields.pvd --trace numbers.csv   fields, and numbers of each step\n  \
+                  pliant run scene.toml --steps 100 --save start.state --strict   fails unless every step was solved\n  \
+                  pliant run --replay gallery.session                          what was done in the window, bit for bit")]
 pub struct RunArgs {
     /// Scene file, mesh file, or name of a scene of the gallery
     #[arg(required_unless_present_any = ["drop", "replay"])]
@@ -78,7 +85,7 @@ struct Length {
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
     /// How long a time to compute, in simulated seconds [default: the scene's `recording.seconds`, else 2]
-    #[arg(long, value_name = "T", value_parser = parse_duration)]
+    #[arg(long, alias = "secs", value_name = "T", value_parser = parse_duration)]
     seconds: Option<f64>,
 }
 
@@ -100,7 +107,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     // Whatever cannot be written is known before the work begins.
     let mut figures = Figures::open(args.trace.as_deref(), args.report.as_deref())?;
     args.save.as_deref().map(check_writable).transpose()?;
-    let notes = built.notes.clone();
+    let notes: Vec<String> = built.notes.iter().cloned().chain(built.doubts()).collect();
     let seconds = steps as f64 * built.params.time_step;
     let mut results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
     let of_session = session.as_ref().map(|session| &*session.header.backend);
@@ -126,7 +133,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let build_ms = start.elapsed().as_secs_f64() * 1e3;
     describe(&simulation);
     for note in notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
 
     let opened = simulation.backend().clone();
@@ -139,7 +146,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     finished?;
     let summary = summary?;
     if *simulation.backend() != opened {
-        eprintln!("note: {}", simulation.backend().reason);
+        tell!("note: {}", simulation.backend().reason);
     }
 
     if let Some(path) = &args.save {
@@ -147,7 +154,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     print(&summary, done);
     for name in &summary.faults.hanging_bodies {
-        eprintln!(
+        tell!(
             "note: \"{name}\" stood still in mid-air though nothing held it: a fault of the solve, or of a --max-step-ms that is too small"
         );
     }
@@ -224,7 +231,7 @@ fn replay(simulation: &mut Simulation, session: Option<&Session>) -> Result<(), 
 fn print(summary: &Report, done: u64) {
     let ms = summary.timing.ms_per_step.map_or(0.0, |ms| ms.mean);
     say!(
-        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} times real time; {:.1} iterations a step, {} steps did not converge, {} were limited",
+        "{done} steps of {} s to time {:.4} s; {ms:.2} ms a step, {:.2} simulated seconds a second; {:.1} iterations a step, {} steps did not converge, {} were limited",
         summary.dt,
         summary.time,
         summary.timing.real_time_factor.unwrap_or(0.0),
@@ -239,6 +246,12 @@ fn print(summary: &Report, done: u64) {
         );
     }
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
+    if voice::is_verbose() {
+        eprintln!("built in {:.0} ms; of a step on average", summary.build_ms);
+        for (stage, ms) in &summary.timing.stages {
+            eprintln!("  {stage}: {:.3} ms", ms.as_f64().unwrap_or(0.0));
+        }
+    }
     say!("state hash {}", summary.state_hash);
     if summary.solver.unconverged_steps > 0 {
         eprintln!(
@@ -257,9 +270,10 @@ fn is_repeated(session: &Session, summary: &Report) -> bool {
     } else {
         let told = session.header.instructions.as_ref();
         let [there, here] = [told.map_or_else(String::new, |told| format!(", {told}")), format!(", {}", instructions())];
-        eprintln!(
+        tell!(
             "note: the session was saved with the state {state_hash} (version {version}, backend {backend}{there}); this is version {}, backend {}{here}",
-            summary.version, summary.backend
+            summary.version,
+            summary.backend
         );
     }
     is_same
@@ -296,7 +310,7 @@ fn resumed_params(flags: &[String]) -> ResumedParams {
     if !flags.iter().any(is_param) {
         return ResumedParams::Saved;
     }
-    eprintln!("note: the parameters are those of the scene and the command line, not those of the saved state");
+    tell!("note: the parameters are those of the scene and the command line, not those of the saved state");
     ResumedParams::Present
 }
 
@@ -334,7 +348,7 @@ fn verdict(simulation: &mut Simulation) -> Result<(), Failure> {
 fn describe(simulation: &Simulation) {
     let (model, backend) = (simulation.model(), simulation.backend());
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).count();
-    eprintln!(
+    tell!(
         "{}: {} deformable, {} tets, {} nodes, {} surface triangles; {} rigid, {} static or driven",
         simulation.name(),
         model.bodies.len(),
@@ -348,12 +362,12 @@ fn describe(simulation: &Simulation) {
         Some(adapter) => format!("{} ({adapter})", backend.backend),
         None => format!("{} ({} threads)", backend.backend, backend.threads),
     };
-    eprintln!("backend {place}: {}; solver {}", backend.reason, backend.solver);
+    tell!("backend {place}: {}; solver {}", backend.reason, backend.solver);
 }
 
 /// Shown when stderr is a terminal, and gone at the end.
 pub fn progress(n: u64, what: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() || !voice::is_heard() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {what}, {{per_sec}}, {{eta}} left"));

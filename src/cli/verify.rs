@@ -14,6 +14,10 @@ use crate::sim::Options;
 use crate::verify::{self, CheckReport, Progress, Verdict};
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  pliant verify                              all checks, some minutes\n  \
+                  pliant verify --list\n  \
+                  pliant verify --only hertz --pictures out  one check, with its picture")]
 pub struct VerifyArgs {
     /// Run this check only; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]

@@ -41,7 +41,7 @@ impl Shading {
         let rest: Vec<[f32; 4]> = surfaces.local.iter().map(vertex).collect();
         let is_given: Vec<bool> = surfaces.parts.iter().flat_map(|part| part.triangles.clone().map(|_| part.normals.is_some())).collect();
         let plain: Vec<[u32; 3]> = surfaces.triangles.iter().zip(&is_given).filter(|(_, is_given)| !**is_given).map(|(t, _)| *t).collect();
-        let split = split_creases(&rest, &plain, &[]);
+        let split = split_creases(&rest, &plain, &[], &[]);
         let mut shading = Self { sources: split.sources.clone(), triangles: surfaces.triangles.clone(), given: vec![], split };
         let without = shading.triangles.iter_mut().zip(&is_given).filter(|(_, is_given)| !**is_given).map(|(triangle, _)| triangle);
         without.zip(&shading.split.triangles).for_each(|(triangle, drawn)| *triangle = *drawn);

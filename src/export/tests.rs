@@ -550,7 +550,7 @@ fn a_texture_with_a_seam_comes_in_and_goes_out() {
         text += "f -3/-3 -2/-2 -1/-1\n";
     }
     std::fs::write(folder.join("in.obj"), text).unwrap();
-    let built = build(&Scene::from_mesh_with(&folder.join("in.obj"), &["body.body.tets=1000".into()]).unwrap()).unwrap();
+    let built = build(&Scene::from_mesh_with(&folder.join("in.obj"), &["body.0.tets=1000".into()]).unwrap()).unwrap();
     let body = &built.model.bodies[0];
     let n = body.triangles.len();
     // Cut into smaller triangles, and closed: V - E + F = 2.

@@ -49,6 +49,8 @@ pub struct SurfaceMesh {
     /// Unit normals at the corners of each triangle, on the side that it faces, if the file has normals. Corners have
     /// them rather than vertices: along a crease one vertex has several.
     pub normals: Option<Vec<CornerNormals>>,
+    /// Of each triangle, linear RGB, if the file says.
+    pub colors: Option<Vec<[f32; 3]>>,
 }
 
 /// Unit normals at the corners of a triangle.

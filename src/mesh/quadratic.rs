@@ -44,6 +44,12 @@ impl EdgeMiddles {
         Self { edges }
     }
 
+    /// The same of edges whose points are moved by `map`.
+    pub fn moved(&self, map: impl Fn(&Vec3) -> Vec3) -> Self {
+        let point = |bits: &[u64; 3]| map(&Vec3::from(bits.map(f64::from_bits)));
+        Self::new(self.edges.iter().map(|([a, b], middle)| [point(a), point(b), map(middle)]))
+    }
+
     /// Without tets of ten nodes.
     pub fn is_empty(&self) -> bool {
         self.edges.is_empty()

@@ -29,6 +29,8 @@ pub struct SoftBody {
     pub embedding: Embedding,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// Of the triangles of the drawn surface, linear RGB, if its file says (`SurfaceMesh::colors`).
+    pub colors: Option<Vec<[f32; 3]>>,
     /// The same of normals at rest (`SurfaceMesh::normals`).
     pub normals: Option<Vec<CornerNormals>>,
     /// The surface that touches, if it is not the drawn one.
@@ -89,6 +91,7 @@ impl SoftBody {
             surface_triangles,
             embedding,
             texture_coordinates: None,
+            colors: None,
             normals: None,
             collision: None,
             fixed: vec![false; n],
@@ -149,6 +152,7 @@ impl ModelBuilder {
             initial_velocities: vec![],
             initial_displacements: vec![],
             fixed: vec![],
+            fixed_parts: vec![],
             node_bodies: vec![],
             tets: vec![],
             cells: vec![],
@@ -191,6 +195,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         surface_triangles,
         embedding,
         texture_coordinates,
+        colors,
         normals,
         collision,
         fixed,
@@ -259,6 +264,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         color,
         self_contact,
         texture_coordinates,
+        colors,
         normals,
     });
     model.rest_positions.extend(tets.positions);

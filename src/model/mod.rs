@@ -4,6 +4,7 @@
 
 mod attachment;
 mod build;
+mod fixed;
 mod friction;
 mod loads;
 mod materials;
@@ -16,6 +17,7 @@ mod warm_start;
 
 pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
+pub use fixed::{Ball, Extent, FixedParts};
 pub use friction::{Friction, FrictionTable, PairFriction};
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;
@@ -61,6 +63,8 @@ pub struct Model {
     pub initial_displacements: Vec<Vec3>,
     /// Nodes that never move.
     pub fixed: Vec<bool>,
+    /// The parts by which the scene or a command says that.
+    pub fixed_parts: Vec<FixedParts>,
     /// Body of each node.
     pub node_bodies: Vec<u32>,
     /// Where bodies are: contact, pictures and files know these alone. Of bodies of linear elements they are the
@@ -129,6 +133,9 @@ pub struct Body {
     pub self_contact: bool,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
+    /// Of the triangles of the drawn surface, linear RGB, if its file says and the scene gives the body no colour
+    /// (`SurfaceMesh::colors`).
+    pub colors: Option<Vec<[f32; 3]>>,
     /// The same of normals at rest (`SurfaceMesh::normals`).
     pub normals: Option<Vec<CornerNormals>>,
 }

@@ -91,10 +91,15 @@ impl RigidState {
     }
 }
 
+/// What is fixed starts where it is at rest, and stays.
+fn unless_fixed(model: &Model, values: &[Vec3]) -> Vec<Vec3> {
+    values.iter().zip(&model.fixed).map(|(value, fixed)| if *fixed { Vec3::zeros() } else { *value }).collect()
+}
+
 impl State {
     /// Where `model` starts. What starts deformed may be tangled, until a step has looked.
     pub fn initial(model: &Model) -> Self {
-        let displacements = model.initial_displacements.clone();
+        let displacements = unless_fixed(model, &model.initial_displacements);
         Self { tangled: model.bodies.iter().map(|body| model.starts_deformed(body)).collect(), displacements, ..Self::at_rest(model) }
     }
 
@@ -107,7 +112,7 @@ impl State {
             time: 0.0,
             script_delay: 0.0,
             displacements: vec![Vec3::zeros(); model.n_nodes()],
-            velocities: model.initial_velocities.clone(),
+            velocities: unless_fixed(model, &model.initial_velocities),
             rotations,
             velocity_changes: vec![Vec3::zeros(); model.n_unknowns()],
             rigid_bodies: model.rigid_bodies.iter().map(rigid).collect(),

@@ -83,18 +83,17 @@ impl StageBuffers {
 
         // All soft bodies are one surface; each drawn vertex has the colour of its body.
         let (mut triangles, mut normals): (Vec<[u32; 3]>, Vec<GivenNormals>) = (vec![], vec![]);
+        let mut colors: Vec<u32> = vec![];
         for body in &stage.soft_bodies {
             let order = space_order(&stage.rest_positions, &body.triangles);
             triangles.extend(order.iter().map(|&t| body.triangles[t]));
             normals.extend(order.iter().map(|&t| body.normals.get(t).copied().unwrap_or_default()));
+            colors.extend(order.iter().map(|&t| body.colors.get(t).unwrap_or(&body.color).packed()));
         }
-        let split = split_creases(&stage.rest_positions, &triangles, &normals);
+        let split = split_creases(&stage.rest_positions, &triangles, &normals, &colors);
         let mut vertices = vec![Vertex::default(); split.sources.len()];
-        let mut next = split.triangles.iter();
-        for body in &stage.soft_bodies {
-            for triangle in next.by_ref().take(body.triangles.len()) {
-                triangle.iter().for_each(|&i| vertices[i as usize].color = body.color.packed());
-            }
+        for (triangle, color) in split.triangles.iter().zip(&colors) {
+            triangle.iter().for_each(|&i| vertices[i as usize].color = *color);
         }
         drawn::normals(&split, &stage.rest_positions, &mut vertices);
         let (mut n_indices, mut n_tets) = (0, 0);

@@ -39,11 +39,11 @@ pub type GivenNormals = [[f32; 3]; 3];
 const MIN_NORMAL_COSINE: f32 = 0.1;
 
 /// Splits the vertices of a surface at rest (`[x, y, z, _]`) along edges bent by more than 40 degrees, and where
-/// `given` normals differ; `given` is empty or has an entry for each triangle.
+/// `given` normals or `colors` differ; these are empty or have an entry for each triangle.
 ///
 /// Around each vertex, triangles that can be reached from one another without crossing a crease share a drawn vertex;
 /// corners with given normals share it if their normals are equal.
-pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNormals]) -> SplitSurface {
+pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNormals], colors: &[u32]) -> SplitSurface {
     let point = |i: u32| Vec3::from_slice(&rest[i as usize][..3]);
     let normals: Vec<Vec3> =
         triangles.iter().map(|&[a, b, c]| (point(b) - point(a)).cross(point(c) - point(a)).normalize_or_zero()).collect();
@@ -69,6 +69,9 @@ pub fn split_creases(rest: &[[f32; 4]], triangles: &[[u32; 3]], given: &[GivenNo
             let (_, s, ks) = pair[0];
             let (_, t, kt) = pair[1];
             let (ns, nt) = (normals[s as usize], normals[t as usize]);
+            if colors.get(s as usize) != colors.get(t as usize) {
+                continue;
+            }
             // A triangle without area has no direction and follows its neighbours.
             let is_crease = ns.dot(nt) < CREASE_ANGLE.cos() && ns != Vec3::ZERO && nt != Vec3::ZERO;
             let corners = |t: u32, k: u32| [3 * t + k, 3 * t + (k + 1) % 3];
@@ -154,7 +157,7 @@ mod tests {
         let (sin, cos) = angle.sin_cos();
         let rest = [[-1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [cos, -sin, 0.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [cos, -sin, 1.0]];
         let rest: Vec<[f32; 4]> = rest.iter().map(|p| [p[0], p[1], p[2], 0.0]).collect();
-        split_creases(&rest, &[[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]], &[])
+        split_creases(&rest, &[[0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2]], &[], &[])
     }
 
     #[test]
@@ -176,11 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn colors_split_vertices() {
+        let rest = [[-1.0, 0.0, 0.0, 0.0], [0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        let split = |colors: &[u32]| split_creases(&rest, &[[0, 3, 1], [1, 3, 2]], &[], colors).sources.len();
+        assert_eq!([split(&[]), split(&[7, 7]), split(&[7, 8])], [4, 4, 6]);
+    }
+
+    #[test]
     fn cube_has_three_vertices_at_each_corner() {
         let rest: Vec<[f32; 4]> = (0..8).map(|i| [(i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32, 0.0]).collect();
         let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
         let triangles: Vec<[u32; 3]> = quads.iter().flat_map(|q| [[q[0], q[1], q[2]], [q[0], q[2], q[3]]]).collect();
-        assert_eq!(split_creases(&rest, &triangles, &[]).sources.len(), 24);
+        assert_eq!(split_creases(&rest, &triangles, &[], &[]).sources.len(), 24);
     }
 
     #[test]
@@ -193,7 +203,7 @@ mod tests {
         let mut given: Vec<GivenNormals> = triangles.iter().map(|t| t.map(outwards)).collect();
         given[10..].fill(GivenNormals::default());
         given[0][0] = [0.0, 0.0, 1.0];
-        let split = split_creases(&rest, &triangles, &given);
+        let split = split_creases(&rest, &triangles, &given, &[]);
         assert_eq!(split.sources.len(), 8 + 4 + 1);
         for turn in [glam::Quat::IDENTITY, glam::Quat::from_euler(glam::EulerRot::XYZ, 0.4, -1.2, 2.0)] {
             let moved: Vec<[f32; 4]> = rest.iter().map(|p| (turn * Vec3::from_slice(&p[..3])).extend(0.0).to_array()).collect();
@@ -208,7 +218,7 @@ mod tests {
             }
         }
         // A stretch flattens the slope of a normal as it flattens the slope of a hill.
-        let split = split_creases(&rest, &[[4, 5, 7]], &[[[0.6, 0.0, 0.8]; 3]]);
+        let split = split_creases(&rest, &[[4, 5, 7]], &[[[0.6, 0.0, 0.8]; 3]], &[]);
         let stretched: Vec<[f32; 4]> = rest.iter().map(|p| [2.0 * p[0], p[1], p[2], 0.0]).collect();
         let want = Vec3::new(0.3, 0.0, 0.8).normalize();
         assert!(split.normals(&stretched).iter().all(|n| (Vec3::from(*n) - want).length() < 1e-6));

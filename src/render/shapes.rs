@@ -29,7 +29,7 @@ pub fn add_shape(rigid: &RigidVisual, vertices: &mut Vec<Vertex>, indices: &mut 
     match rigid.shape {
         RigidShape::Plane => {}
         RigidShape::Mesh { ref positions, ref triangles, ref normals } => {
-            add_mesh(&split_creases(positions, triangles, normals), positions, color, vertices, indices);
+            add_mesh(&split_creases(positions, triangles, normals, &[]), positions, color, vertices, indices);
         }
         RigidShape::Box { half_extents } => {
             for axis in 0..3 {

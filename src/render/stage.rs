@@ -18,6 +18,8 @@ pub struct SoftBodyVisual {
     /// Normals of the corners of all its triangles at rest; if empty, edges bent by more than 40 degrees are creases.
     pub normals: Vec<GivenNormals>,
     pub color: Rgb,
+    /// Colours of all its triangles instead; may be empty.
+    pub colors: Vec<Rgb>,
     /// Indices into the stage's nodes, for the view of the inside; may be empty.
     pub tets: Vec<[u32; 4]>,
 }

@@ -51,6 +51,7 @@ fn stage() -> Stage {
             triangles,
             normals: vec![],
             color: Rgb::hex(0xe03020),
+            colors: vec![],
             tets: vec![],
         }],
         rigids: vec![RigidVisual {

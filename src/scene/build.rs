@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::grabs::RecordedGrab;
-use super::error::{Place, SceneError, quoted_list};
+use super::error::{Diagnostic, Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
@@ -22,7 +22,7 @@ use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Mat3, Vec3};
 use crate::mesh::{MeshError, SurfaceMesh, assets, doctor, mass_properties};
 use crate::model::Params;
-use crate::model::{FrictionTable, Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
+use crate::model::{Extent, FrictionTable, Mobility, Model, ModelBuilder, NamedMaterial, Obstacle, RigidBody, SoftBody};
 
 /// A scene ready to be simulated.
 #[derive(Clone, Debug)]
@@ -174,7 +174,8 @@ impl Builder<'_> {
         builder.friction(frictions);
         self.check_cancelled()?;
         self.cancel.report("putting the model together", 0.6);
-        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::File(0), "", e.to_string()))?;
+        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::START, "", e.to_string()))?;
+        model.fixed_parts = self.scene.fixed_parts();
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
             Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
@@ -260,16 +261,16 @@ impl Builder<'_> {
     /// Makes the geometry of all bodies and finds the places of their copies; scattered ones come last, so that they
     /// keep clear of all others.
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
-        let mut placed = vec![];
+        let (mut placed, mut faults) = (vec![], vec![]);
         for (index, body) in self.content.bodies.iter().enumerate() {
-            let folder = self.scene.folder.as_deref();
             self.cancel.report("making bodies", 0.05 + 0.55 * index as f32 / self.content.bodies.len() as f32);
-            let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
-            if let Made::Solid(solid) = &mut made {
-                solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
+            match self.make(body) {
+                Ok(made) => placed.push(Placed { index, body, made, placements: vec![] }),
+                Err(fault) => faults.push(fault),
             }
-            placed.push(Placed { index, body, made, placements: vec![] });
+            self.check_cancelled()?;
         }
+        SceneError::all(faults)?;
         let mut occupied = vec![];
         for scattered in [false, true] {
             for Placed { body, made, placements: places, .. } in &mut placed {
@@ -299,6 +300,15 @@ impl Builder<'_> {
         Ok(placed)
     }
 
+    fn make(&self, body: &BodyContent) -> Result<Made, SceneError> {
+        let folder = self.scene.folder.as_deref();
+        let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
+        if let Made::Solid(solid) = &mut made {
+            solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
+        }
+        Ok(made)
+    }
+
     fn no_room(&self, body: &BodyContent, NoRoom { copy }: NoRoom) -> SceneError {
         let Copies::Scatter { origin, .. } = body.copies else { unreachable!("only scattered copies search for room") };
         let message = format!("copy {copy} finds no place that is free; enlarge the box from min to max, or give a smaller count");
@@ -306,11 +316,12 @@ impl Builder<'_> {
     }
 
     fn check_cancelled(&self) -> Result<(), SceneError> {
-        self.cancel.check().map_err(|cancelled| self.error(Origin::File(0), "", format!("its building was {cancelled}")))
+        self.cancel.check().map_err(|cancelled| self.error(Origin::START, "", format!("its building was {cancelled}")))
     }
 
     fn error(&self, origin: Origin, key: &str, message: String) -> SceneError {
-        SceneError::one(self.scene.document.place(origin), key, message)
+        let document = &self.scene.document;
+        document.error(vec![Diagnostic::new(document.place(origin), key, message)])
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
@@ -362,6 +373,7 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
             soft.texture_coordinates.clone_from(&solid.texture_coordinates);
+            soft.colors = solid.colors.clone().filter(|_| body.color.is_none());
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
@@ -370,14 +382,18 @@ impl Builder<'_> {
         let center = center_of_mass(&soft);
         soft.velocities = soft.tets.positions.iter().map(|p| velocity + angular_velocity.cross(&(p - center))).collect();
         for region in fix {
+            // A pin is of one copy; everything else is of all.
+            let is_of_other = |nodes: &[u32]| nodes.is_empty() && matches!(region.extent, Extent::Spheres(_)) && body.n_copies() > 1;
+            if is_of_other(&region.select(&soft.tets.positions)) {
+                continue;
+            }
             for node in self.select(region, &soft.tets.positions, "node", &body.copy_name(copy))? {
                 soft.fixed[node as usize] = true;
-                soft.velocities[node as usize] = Vec3::zeros();
             }
         }
         // Seeds of copies are far from one another.
         let seed = start_seed + ((copy as u64) << 32);
-        soft.displacements = start.displacements(seed, &soft.tets.positions, &soft.fixed);
+        soft.displacements = start.displacements(seed, &soft.tets.positions);
         self.check_size(body, &soft.tets.positions)?;
         Ok(soft)
     }
@@ -429,7 +445,7 @@ impl Builder<'_> {
     /// Points of a region; a region without any is a mistake.
     fn select(&self, region: &Region, points: &[Vec3], what: &str, body: &str) -> Result<Vec<u32>, SceneError> {
         let bounds = Aabb::of(points);
-        let chosen = region.select(points, &bounds);
+        let chosen = region.select(points);
         if !chosen.is_empty() {
             return Ok(chosen);
         }

@@ -11,11 +11,12 @@ mod view;
 use self::element::ELEMENT;
 use self::grab::GRAB;
 pub use self::material::MATERIAL;
-use self::region::{MATERIAL_REGION, REGION};
+use self::region::{FIX, MATERIAL_REGION, REGION};
 use self::simulation::SIMULATION;
 use self::start::{START, START_SEED};
 use self::view::{CAMERA, LIGHT, RECORDING};
 use super::spec::{ANY, Field, Kind, Presence, Table, above_to, from_to};
+use super::up::Up;
 use Presence::{Default, Optional, Required};
 
 const DEFORMABLE: &[&str] = &["deformable"];
@@ -173,6 +174,13 @@ static BODY: Table = Table {
             "Length of the longest side of a `mesh` as it stands in its file; instead of `scale`.",
         ),
         Field::new(
+            "up",
+            Kind::Choice(Up::NAMES),
+            "",
+            Default("\"y\""),
+            "Axis of the file of a `mesh` that points up. It is turned to y as the file is read, before all else; a `collision_surface` turns with it.",
+        ),
+        Field::new(
             "origin",
             Kind::Choice(&["file", "center", "bottom"]),
             "",
@@ -208,7 +216,9 @@ static BODY: Table = Table {
             .only(DEFORMABLE),
         START,
         START_SEED,
-        Field::new("fix", Kind::List(&REGION), "", Optional("nothing is fixed"), "Regions whose nodes never move.").only(DEFORMABLE),
+        Field::new("fix", Kind::List(&FIX), "", Optional("nothing is fixed"), "Regions whose nodes never move. What is fixed while the scene runs stays where it is then.")
+            .only(DEFORMABLE)
+            .live(),
         Field::new(
             "self_contact",
             Kind::Choice(&["on", "off"]),

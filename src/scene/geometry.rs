@@ -5,10 +5,11 @@ use std::path::Path;
 use super::at_rest::{self, AtRest, Skin};
 use super::nodes::Transform;
 use super::read::{Anchor, BodyContent, Collision, Filling, Geometry, Role};
+use super::up::Up;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::element::ElementKind;
 use crate::geometry::Shape;
-use crate::math::{Aabb, Quat, Vec3};
+use crate::math::{Aabb, Vec3};
 use crate::mesh::{
     Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, Tags, TetMesh, assets, doctor,
     embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
@@ -26,6 +27,8 @@ pub struct Solid {
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The same of normals, if the file has some.
     pub normals: Option<Vec<CornerNormals>>,
+    /// Of its triangles, linear RGB, if the file says.
+    pub colors: Option<Vec<[f32; 3]>>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// Unless the scene says what touches, it is not the drawn surface.
@@ -41,7 +44,8 @@ pub struct Solid {
     /// Part of the tets' volume that the body fills: tets that hold its surface have a larger volume than it encloses,
     /// and are lighter for that.
     pub filled: f64,
-    /// Where a point of the mesh file or shape is: `scale * p - shift`.
+    /// Where a point of the mesh file or shape is: `scale * turned(p) - shift`.
+    up: Up,
     scale: f64,
     shift: Vec3,
 }
@@ -169,8 +173,9 @@ impl Elements {
 fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Result<Solid, Fault> {
     let elements = Elements::of(body);
     let mut solid = match body.geometry {
-        Geometry::Mesh { ref file, filling, size } => {
-            of_file(read(file, folder, cancel)?, filling, size, &body.collision, elements, cancel)?
+        Geometry::Mesh { ref file, filling, size, up } => {
+            let read = up.turned_file(read(file, folder, cancel)?);
+            Solid { up, ..of_file(read, filling, size, &body.collision, elements, cancel)? }
         }
         Geometry::Icosphere { radius, level, resolution } => {
             embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), elements, cancel)?
@@ -189,8 +194,8 @@ fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Res
 /// The surface of a rigid body, or of a static or driven one.
 fn surface(geometry: &Geometry, folder: Option<&Path>, cancel: &CancelToken) -> Result<SurfaceMesh, Fault> {
     let surface = match *geometry {
-        Geometry::Mesh { ref file, size, .. } => {
-            let mut surface = load(file, folder, cancel)?;
+        Geometry::Mesh { ref file, size, up, .. } => {
+            let mut surface = up.turned_surface(load(file, folder, cancel)?);
             rescale(&mut surface.positions, size);
             surface
         }
@@ -363,8 +368,8 @@ fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, elements: 
     let (tets, element) = elements.of_tets(tets, method == Method::Voxel)?;
     let embedding = embed_unless(&tets, &surface.positions, cancel)?;
     let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
-    let SurfaceMesh { triangles, texture_coordinates, normals, .. } = surface;
-    Ok(Solid { texture_coordinates, normals, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
+    let SurfaceMesh { triangles, texture_coordinates, normals, colors, .. } = surface;
+    Ok(Solid { texture_coordinates, normals, colors, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -422,7 +427,7 @@ const FAR: f64 = 1.0;
 impl Solid {
     /// Where a point of the mesh file is in the body's frame.
     pub fn body_from_file(&self) -> Transform {
-        Transform::from_parts((-self.shift).into(), Quat::identity(), self.scale)
+        Transform::from_parts((-self.shift).into(), self.up.turn(), self.scale)
     }
 
     fn new((tets, element): (TetMesh, ElementKind), surface: Option<Skin>) -> Self {
@@ -432,6 +437,7 @@ impl Solid {
             surface,
             texture_coordinates: None,
             normals: None,
+            colors: None,
             collision: None,
             touches_with_tets: false,
             may_settle: false,
@@ -439,6 +445,7 @@ impl Solid {
             tags: Tags::default(),
             notes: Vec::new(),
             filled: 1.0,
+            up: Up::default(),
             scale: 1.0,
             shift: Vec3::zeros(),
         }
@@ -465,7 +472,7 @@ impl Solid {
             }
             Collision::Tets => None,
             Collision::Mesh(file) => {
-                let mut surface = load(file, folder, cancel)?;
+                let mut surface = self.up.turned_surface(load(file, folder, cancel)?);
                 surface.positions.iter_mut().for_each(|p| *p = *p * self.scale - self.shift);
                 solid_surface(&surface)?;
                 let embedding = embed_unless(&self.tets, &surface.positions, cancel)?;

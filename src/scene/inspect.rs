@@ -4,8 +4,8 @@ use super::format::SCENE;
 use super::read::{Copies, Role};
 use super::spec::{Field, Kind, Presence, Range, Table};
 use super::value::{Data, Value};
-use super::{Scene, check};
-use crate::model::{Friction, NamedMaterial, PairFriction, Params};
+use super::{Scene, check, set};
+use crate::model::{FixedParts, Friction, NamedMaterial, PairFriction, Params};
 
 /// A value of a scene beside its declaration.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub struct LiveValues {
     pub params: Params,
     pub materials: Vec<NamedMaterial>,
     pub friction: Friction,
+    /// The parts of deformable bodies that never move, of those that have some.
+    pub fixed: Vec<FixedParts>,
 }
 
 impl SceneValue {
@@ -95,6 +97,23 @@ impl Scene {
         self.content.bodies.iter().map(outline).collect()
     }
 
+    /// The first name that no body has, nor had: `stem`, or with a number.
+    pub fn unused_body_name(&self, stem: &str) -> String {
+        let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+        let stem = if stem.is_empty() { "body".to_owned() } else { stem };
+        let written = |name: &str| {
+            self.document.flags.iter().any(|flag| flag.split('=').next().is_some_and(|path| path.trim() == format!("body.{name}")))
+        };
+        let is_used = |name: &String| self.content.bodies.iter().any(|body| body.name == *name) || written(name);
+        let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
+        std::iter::once(stem.clone()).chain(numbered).find(|name| !is_used(name)).unwrap_or(stem)
+    }
+
+    /// Whether a path names a whole entry of a list, such as `body.bar`.
+    pub fn is_entry(path: &str) -> bool {
+        set::entry_of(path).is_some()
+    }
+
     /// The names of the materials, in the order of the file.
     pub fn material_names(&self) -> Vec<String> {
         self.document.root.get("material").map_or(&[][..], Value::entries).iter().map(|entry| entry.key.clone()).collect()
@@ -142,11 +161,23 @@ impl Scene {
             params: self.content.params,
             materials: materials.collect(),
             friction: Friction { default: self.content.friction, pairs },
+            fixed: self.fixed_parts(),
         }
     }
 
+    /// The parts of deformable bodies that never move, of those that have some.
+    pub(super) fn fixed_parts(&self) -> Vec<FixedParts> {
+        let of_body = |body: &super::read::BodyContent| match &body.role {
+            Role::Deformable { fix, .. } if !fix.is_empty() => {
+                Some(FixedParts { body: body.name.clone(), parts: fix.iter().map(|region| region.extent.clone()).collect() })
+            }
+            _ => None,
+        };
+        self.content.bodies.iter().filter_map(of_body).collect()
+    }
+
     /// The value at a path of `--set`, if it is given, and what may be there.
-    fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
+    pub(super) fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
         let mut found = (Some(&self.document.root), Kind::Table(&SCENE));
         for segment in path.split('.').filter(|segment| !segment.is_empty()) {
             let (value, kind) = found;
@@ -226,7 +257,7 @@ fn add_values(
 }
 
 /// A value as it could stand in a file.
-fn as_toml(value: &Value) -> String {
+pub(super) fn as_toml(value: &Value) -> String {
     match &value.data {
         Data::Boolean(b) => b.to_string(),
         Data::Integer(i) => i.to_string(),

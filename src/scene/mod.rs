@@ -8,13 +8,17 @@ mod build;
 mod check;
 mod color;
 mod error;
+#[cfg(feature = "cli")]
+mod excerpt;
 mod format;
 mod gallery;
 mod geometry;
 mod inspect;
+mod moving;
 mod node;
 mod nodes;
 mod placing;
+mod plausible;
 mod random;
 mod read;
 mod reference;
@@ -23,16 +27,19 @@ mod set;
 mod settings;
 mod spec;
 mod start;
+mod suggest;
 #[cfg(test)]
 mod tests;
 mod text;
+mod up;
 mod value;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
 pub use color::color_bytes;
-pub use error::{Diagnostic, Place, SceneError, did_you_mean, unknown};
+pub use error::{Diagnostic, Message, Place, SceneError, did_you_mean, unknown};
 pub use gallery::{GALLERY_SESSION, GalleryEntry, THUMBNAIL_SIZE, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use inspect::{BodyOutline, LiveValues, SceneValue, ValueGroup, number_fault};
@@ -43,6 +50,7 @@ pub use settings::{BackendChoice, CameraSetting, LightSetting, RecordingSetting}
 pub use spec::{Field, Kind, Presence, Range, Table};
 pub use text::TextError;
 
+use up::Up;
 use value::{Origin, Value};
 
 use crate::mesh::{ENDINGS, Format};
@@ -52,7 +60,7 @@ use crate::mesh::{ENDINGS, Format};
 struct Document {
     /// Name of the file in messages.
     file: String,
-    text: String,
+    text: Arc<str>,
     /// Written by the program around a mesh: nobody knows its lines.
     generated: bool,
     /// The `--set` flags that changed it.
@@ -123,9 +131,9 @@ impl Scene {
 
     /// A scene from the text of a file. `file` is what messages call it.
     pub fn from_text(name: &str, file: &str, text: &str, folder: Option<&Path>, flags: &[String]) -> Result<Self, SceneError> {
-        let root = Value::parse_document(text)
-            .map_err(|(message, span)| SceneError::one(Place::at(file, text, span.start), "", format!("this is not TOML: {message}")))?;
-        let mut document = Document { file: file.to_owned(), text: text.to_owned(), generated: false, flags: vec![], root };
+        let text: Arc<str> = text.into();
+        let root = Value::parse_document(&text).map_err(|faults| not_toml(file, &text, faults))?;
+        let mut document = Document { file: file.to_owned(), text, generated: false, flags: vec![], root };
         for flag in flags {
             set::apply(&mut document, flag)?;
         }
@@ -147,6 +155,21 @@ impl Scene {
         &self.content.description
     }
 
+    /// The files that it was read from: its own, and those of its meshes. None of a scene inside the program.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let own = (!self.document.generated && self.folder.is_some()).then(|| PathBuf::from(&self.document.file));
+        own.into_iter()
+            .chain(
+                self.content
+                    .bodies
+                    .iter()
+                    .flat_map(|body| body.files())
+                    .filter(|file| !file.starts_with("builtin:"))
+                    .map(|file| self.folder.as_deref().unwrap_or(Path::new("")).join(file)),
+            )
+            .collect()
+    }
+
     fn from_file_with(path: &Path, flags: &[String]) -> Result<Self, SceneError> {
         let file = path.display().to_string();
         let unreadable = |reason: &dyn std::fmt::Display| {
@@ -155,6 +178,10 @@ impl Scene {
         let bytes = std::fs::read(path).map_err(|e| unreadable(&e))?;
         let text =
             String::from_utf8(bytes).map_err(|_| unreadable(&format!("it is neither text in UTF-8 nor a mesh ({})", mesh_endings("."))))?;
+        let is_other = path.extension().is_some_and(|ending| !ending.eq_ignore_ascii_case("toml"));
+        if is_other && Value::parse_document(&text).is_err() {
+            return Err(unreadable(&format!("it is neither a scene (TOML) nor a mesh of a known ending ({})", mesh_endings("."))));
+        }
         Self::from_text(&stem(path), &file, &text, Some(path.parent().unwrap_or(Path::new(""))), flags)
     }
 
@@ -172,45 +199,90 @@ impl Scene {
         // Written as a scene file, so that it takes the same way and the same flags.
         let name = stem(path);
         let mesh = toml::Value::String(std::path::absolute(path).unwrap_or(path.to_owned()).display().to_string());
-        let text = MESH_SCENE.replace("MESH", &mesh.to_string());
+        let up = Format::of_name(&path.to_string_lossy()).map_or(Up::default(), Up::usual).name();
+        let text = mesh_scene(&body_name(&name), &mesh.to_string(), up);
         let mut scene = Self::from_text(&name, &path.display().to_string(), &text, None, flags)?;
         scene.document.generated = true;
         Ok(scene)
     }
 }
 
+/// The name of the material of a mesh that is the scene.
+pub const MESH_MATERIAL: &str = "solid";
+
 /// The scene around a mesh that has none: as large as something in the hand, about as fine as the bodies of the
 /// gallery, and as stiff as silicone rubber, so that thin legs carry what stands on them: where they fold, each step
-/// takes many times as long.
-const MESH_SCENE: &str = r#"format = 1
-[material.rubber]
+/// takes many times as long. `mesh`: its path as TOML.
+fn mesh_scene(name: &str, mesh: &str, up: &str) -> String {
+    format!(
+        r#"format = 1
+
+[material.{MESH_MATERIAL}]
 young_modulus = 2e5
 poisson_ratio = 0.4
 stiffness_damping = 0.002
+
 [[body]]
-name = "body"
-mesh = MESH
-tets = 8_000
-subdivide = "on"
-collision_surface = "auto"
+name = "{name}"
+mesh = {mesh}
+up = "{up}"
 size = 0.3
 origin = "bottom"
 position = [0.0, 0.05, 0.0]
-material = "rubber"
+tets = 8_000
+method = "voxel"
+subdivide = "on"
+collision_surface = "auto"
+material = "{MESH_MATERIAL}"
 element = "linear"
+
 [[body]]
 name = "floor"
 kind = "static"
-shape = { type = "plane" }
-"#;
+shape = {{ type = "plane" }}
+"#
+    )
+}
+
+/// A file's name as that of a body.
+fn body_name(stem: &str) -> String {
+    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+    match name.trim_matches('_') {
+        "" => "body".to_owned(),
+        "floor" => "floor_mesh".to_owned(),
+        name => name.to_owned(),
+    }
+}
 
 impl Document {
     fn place(&self, origin: Origin) -> Place {
         match origin {
-            Origin::File(offset) => Place::at(&self.file, &self.text, offset),
+            Origin::File { .. } if self.generated => Place::File { file: self.file.clone() },
+            Origin::File { start, end } => Place::at(&self.file, &self.text, start..end),
             Origin::Flag(flag) => Place::Flag { flag: self.flags[flag].clone() },
         }
     }
+
+    /// Mistakes in this document, in the order of its text; those of flags come last.
+    fn error(&self, mut diagnostics: Vec<Diagnostic>) -> SceneError {
+        let order = |diagnostic: &Diagnostic| match &diagnostic.place {
+            Place::File { .. } => 0,
+            Place::Line { bytes, .. } => bytes.start,
+            Place::Flag { .. } => usize::MAX,
+        };
+        diagnostics.sort_by_key(order);
+        SceneError { diagnostics, text: (!self.generated).then(|| self.text.clone()) }
+    }
+}
+
+/// The mistakes of a text that is not TOML, one a line: what follows on a line is mostly due to the first.
+fn not_toml(file: &str, text: &Arc<str>, faults: Vec<(String, std::ops::Range<usize>)>) -> SceneError {
+    let line = |diagnostic: &Diagnostic| if let Place::Line { line, .. } = diagnostic.place { line } else { 0 };
+    let told = |(message, bytes)| Diagnostic::new(Place::at(file, text, bytes), "", format!("this is not TOML: {message}"));
+    let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(told).collect();
+    diagnostics.sort_by_key(line);
+    diagnostics.dedup_by_key(|diagnostic| line(diagnostic));
+    SceneError { diagnostics, text: Some(text.clone()) }
 }
 
 /// Whether a path is named like a mesh.

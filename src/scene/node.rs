@@ -14,7 +14,7 @@ pub struct Node<'a> {
     pub path: String,
 }
 
-static EMPTY: Value = Value { data: Data::Table(vec![]), origin: Origin::File(0) };
+static EMPTY: Value = Value { data: Data::Table(vec![]), origin: Origin::START };
 
 pub const CHECKED: &str = "the document was checked and the value is declared as required or with a default";
 

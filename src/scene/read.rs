@@ -8,14 +8,16 @@ use std::collections::BTreeMap;
 
 pub use materials::material_fault;
 
-use super::error::{Complaints, SceneError, unknown};
+use super::error::{Complaints, Message, SceneError, unknown};
 use super::format::SCENE;
 use super::node::{CHECKED, Node};
 use super::nodes::{Group, Transform, local, world_transforms};
 use super::regions::{MaterialRegion, Region};
 use super::settings::{BackendChoice, LightSetting, RecordingSetting};
+use super::spec::Kind;
 use super::start::Start;
-use super::value::Origin;
+use super::up::Up;
+use super::value::{Origin, Value};
 use super::{Document, check};
 use crate::element::ElementKind;
 use crate::material::Material;
@@ -91,6 +93,15 @@ pub enum Role {
     },
 }
 
+impl BodyContent {
+    /// The meshes that it names.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let mesh = if let Geometry::Mesh { file, .. } = &self.geometry { Some(file.as_str()) } else { None };
+        let collision = if let Collision::Mesh(file) = &self.collision { Some(file.as_str()) } else { None };
+        [mesh, collision].into_iter().flatten()
+    }
+}
+
 /// How heavy a rigid body is.
 #[derive(Clone, Copy, Debug)]
 pub enum Amount {
@@ -120,7 +131,7 @@ pub struct Filling {
 
 #[derive(Clone, Debug)]
 pub enum Geometry {
-    Mesh { file: String, filling: Filling, size: Option<f64> },
+    Mesh { file: String, filling: Filling, size: Option<f64>, up: Up },
     Box { size: Vec3, cells: [u32; 3] },
     Sphere { radius: f64, resolution: u32 },
     Cylinder { radius: f64, height: f64, resolution: u32 },
@@ -215,15 +226,35 @@ const MAX_COPIES: u64 = 10_000;
 /// Five or six tets each: beyond this no machine of today steps.
 const MAX_CELLS: u64 = 4_000_000;
 
-/// Checks and reads a document.
+/// Checks and reads a document. All mistakes are told: those of names and of values that exclude each other, too, where
+/// the check finds nothing that they could follow from.
 pub fn read(document: &Document) -> Result<Content, SceneError> {
     let mut complaints = Complaints::new(document);
     check::check_table(&document.root, &SCENE, "", &mut complaints);
-    complaints.finish()?;
-    let mut reader = Reader { complaints: Complaints::new(document) };
-    let content = reader.scene(&Node { value: &document.root, table: &SCENE, path: String::new() });
-    reader.complaints.finish()?;
-    Ok(content)
+    let read = |root: &Value| {
+        let mut reader = Reader { complaints: Complaints::new(document) };
+        let content = reader.scene(&Node { value: root, table: &SCENE, path: String::new() });
+        (content, reader.complaints)
+    };
+    if complaints.list.is_empty() {
+        let (content, complaints) = read(&document.root);
+        return complaints.finish().map(|()| content);
+    }
+    let faulty: Vec<String> = complaints.list.iter().map(|complaint| entry(&complaint.key).to_owned()).collect();
+    // Nothing is known about entries of a list that is none.
+    if !["body", "group", "material", ""].iter().any(|list| faulty.iter().any(|key| key == list)) {
+        let (_, more) = read(&check::repaired(&document.root, &SCENE, 0));
+        complaints.list.extend(more.list.into_iter().filter(|complaint| !faulty.iter().any(|key| key == entry(&complaint.key))));
+    }
+    Err(document.error(complaints.list))
+}
+
+/// The entry that a path leads into: `body.bar` of `body.bar.shape.size`, `contact` of `contact.friction`.
+fn entry(path: &str) -> &str {
+    let section = path.split('.').next().unwrap_or_default();
+    let has_entries = SCENE.field(section).is_some_and(|field| matches!(field.kind, Kind::List(_) | Kind::Named(_)));
+    let n_parts = if has_entries { 2 } else { 1 };
+    path.match_indices('.').nth(n_parts - 1).map_or(path, |(end, _)| &path[..end])
 }
 
 struct Reader<'a> {
@@ -281,7 +312,7 @@ impl Reader<'_> {
         }
     }
 
-    fn complain(&mut self, node: &Node, key: &str, message: impl Into<String>) {
+    fn complain(&mut self, node: &Node, key: &str, message: impl Into<Message>) {
         self.complaints.add(node.origin(key), node.key(key), message);
     }
 

@@ -87,7 +87,8 @@ pub fn reference() -> String {
          Made from the declarations in `src/scene/format.rs`; a test keeps it up to date.\n\n\
          Any value can be changed from the command line: `--set PATH=VALUE`, for instance `--set simulation.time_step=0.005`,\n\
          `--set body.bar.shape.cells=[40,8,8]` or `--set group.slope.rotation=[0,0,-20]`. Entries of lists are addressed by their\n\
-         name, or by their place from 0. A value that is not known, has the wrong type or is out of range is an error that names\n\
+         name, or by their place from 0; a table given to a new name is an entry more (`--set 'body.ball={ kind = \"rigid\", shape = {\n\
+         type = \"sphere\", radius = 0.1 } }'`), and no value takes one out, with all that names it (`--set body.ball=`). A value that is not known, has the wrong type or is out of range is an error that names\n\
          file, line and column and says what is accepted. `scenes/schema.json` is the same format as a JSON Schema.\n\n\
          What is marked *live* may be changed while a scene runs: in the panel of the window, or by a command of a session. All else\n\
          acts from the start; the window takes such changes up with R, and File > Save scene writes all of them into the file.\n\n\

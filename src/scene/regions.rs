@@ -3,7 +3,7 @@
 use super::value::Origin;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::TetMesh;
-use crate::model::NamedMaterial;
+use crate::model::{Extent, NamedMaterial};
 
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -32,43 +32,22 @@ pub enum TetChoice {
     },
 }
 
-#[derive(Clone, Debug)]
-pub enum Extent {
-    /// A box along the world's axes.
-    Box(Aabb),
-    /// The side of the body's own box at the low or high end of an axis.
-    Side { axis: usize, high: bool },
-    /// Balls in the world: centres and radii.
-    Spheres(Vec<(Vec3, f64)>),
-}
-
-/// Points this part of the body's size outside still belong to a region: rounding must not decide.
-const TOLERANCE: f64 = 1e-6;
-
 impl Region {
-    /// Indices of the points inside. `bounds`: the body's box.
-    pub fn select(&self, points: &[Vec3], bounds: &Aabb) -> Vec<u32> {
-        let tolerance = TOLERANCE * bounds.extent().max();
-        let inside = |p: &Vec3| match &self.extent {
-            Extent::Box(Aabb { min, max }) => (0..3).all(|i| p[i] >= min[i] - tolerance && p[i] <= max[i] + tolerance),
-            Extent::Side { axis, high: false } => p[*axis] <= bounds.min[*axis] + tolerance,
-            Extent::Side { axis, high: true } => p[*axis] >= bounds.max[*axis] - tolerance,
-            Extent::Spheres(spheres) => spheres.iter().any(|(center, radius)| (p - center).norm() <= radius + tolerance),
-        };
-        (0..points.len() as u32).filter(|&i| inside(&points[i as usize])).collect()
+    /// Indices of the points of a body inside.
+    pub fn select(&self, points: &[Vec3]) -> Vec<u32> {
+        self.extent.select(points, &Aabb::of(points))
     }
 
     /// The elements of this part: those with a node at a side, those whose centre is inside of all others. Each is of
     /// `parts` tets in a row.
     pub fn select_elements(&self, tets: &TetMesh, parts: usize) -> Vec<u32> {
-        let bounds = Aabb::of(&tets.positions);
         if let Extent::Side { .. } = self.extent {
             let mut is_there = vec![false; tets.positions.len()];
-            self.select(&tets.positions, &bounds).into_iter().for_each(|node| is_there[node as usize] = true);
+            self.select(&tets.positions).into_iter().for_each(|node| is_there[node as usize] = true);
             let touches = |of_element: &[[u32; 4]]| of_element.as_flattened().iter().any(|node| is_there[*node as usize]);
             return (0..).zip(tets.tets.chunks(parts)).filter(|(_, tets)| touches(tets)).map(|(element, _)| element).collect();
         }
-        self.select(&centers(tets, parts), &bounds)
+        self.select(&centers(tets, parts))
     }
 }
 

@@ -1,24 +1,114 @@
 //! `PATH=VALUE`: changes one value of a document before it is checked.
 
 use super::Document;
-use super::error::{Place, SceneError, unknown};
+use super::check::unknown_key;
+use super::error::{Message, Place, SceneError, unknown};
 use super::format::SCENE;
 use super::spec::{Kind, Table};
 use super::value::{Data, Entry, Origin, Value};
+use crate::body::base_name;
+
+/// What an assignment does to a document.
+pub enum Edit {
+    /// Gives the value at a path.
+    Put { path: String, value: Value },
+    /// Adds an entry to a list.
+    Add { list: String, entry: Value },
+    /// Takes entries out of lists: the path of each list and the place in it, in this order.
+    Remove(Vec<(&'static str, usize)>),
+}
 
 /// Applies an assignment such as `body.bar.shape.cells=[40,8,8]`. Entries of lists are addressed by their name, or by
-/// their place from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made.
+/// their place from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made. A table
+/// given to a new name in a list is an entry more (`body.ball={ shape = ... }`); an entry without a value is taken out
+/// (`body.ball=`), and with a body everything that names it.
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
-    let fail = |message: String| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
-    let Some((path, text)) = assignment.split_once('=') else {
-        return Err(fail("expected PATH=VALUE, for instance simulation.time_step=0.005".into()));
-    };
+    let fail = |message: Message| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let flag = document.flags.len();
-    let new = parse_value(text.trim(), flag).map_err(|reason| fail(format!("the value is not TOML: {reason}")))?;
-    *find(&mut document.root, path.trim(), flag).map_err(fail)? = new;
+    match parse(&document.root, assignment, flag).map_err(|reason| fail(reason.into()))? {
+        Edit::Put { path, value } => *find(&mut document.root, &path, flag).map_err(fail)? = value,
+        Edit::Add { list, entry } => match &mut find(&mut document.root, &list, flag).map_err(fail)?.data {
+            Data::Array(items) => items.push(entry),
+            _ => return Err(fail(format!("\"{list}\" is not a list in the file").into())),
+        },
+        Edit::Remove(places) => {
+            for (list, place) in places {
+                if let Data::Array(items) = &mut find(&mut document.root, list, flag).map_err(fail)?.data {
+                    items.remove(place);
+                }
+            }
+        }
+    }
     document.flags.push(assignment.to_owned());
     Ok(())
 }
+
+/// What an assignment will do to the scene at `root`; `flag` is its number.
+pub fn parse(root: &Value, assignment: &str, flag: usize) -> Result<Edit, String> {
+    let (path, text) = assignment.split_once('=').ok_or("expected PATH=VALUE, for instance simulation.time_step=0.005")?;
+    let (path, text) = (path.trim(), text.trim());
+    if text.is_empty() {
+        return taken_out(root, path).map(Edit::Remove);
+    }
+    let mut value = parse_value(text, flag).map_err(|reason| format!("the value is not TOML: {reason}"))?;
+    if let (Some((list, name)), Data::Table(entries)) = (entry_of(path), &mut value.data)
+        && name.parse::<usize>().is_err()
+    {
+        let origin = Origin::Flag(flag);
+        entries.retain(|entry| entry.key != "name");
+        let named = Value { data: Data::Text(name.to_owned()), origin };
+        entries.insert(0, Entry { key: "name".into(), key_origin: origin, value: named });
+        if place_in(root.get(list), name).is_none() {
+            return Ok(Edit::Add { list: list.to_owned(), entry: value });
+        }
+    }
+    Ok(Edit::Put { path: path.to_owned(), value })
+}
+
+/// The list of the scene and the name in it, where a path names a whole entry.
+pub fn entry_of(path: &str) -> Option<(&str, &str)> {
+    let (list, name) = path.split_once('.')?;
+    let is_list = matches!(SCENE.field(list)?.kind, Kind::List(_));
+    (is_list && !name.contains('.')).then_some((list, name))
+}
+
+fn place_in(list: Option<&Value>, name: &str) -> Option<usize> {
+    let items = list?.items();
+    let named = items.iter().position(|item| item.get("name").and_then(Value::text) == Some(name));
+    named.or_else(|| name.parse().ok().filter(|place| *place < items.len()))
+}
+
+/// An entry, and with a body all that names it.
+fn taken_out(root: &Value, path: &str) -> Result<Vec<(&'static str, usize)>, String> {
+    let not_there = || format!("nothing stands after the =, which takes out an entry of a list, and \"{path}\" is none");
+    let (list, name) = entry_of(path).ok_or_else(not_there)?;
+    // What is not there needs not be taken out: a file may have been saved since.
+    let Some(place) = place_in(root.get(list), name) else { return Ok(vec![]) };
+    let declared = SCENE.field(list).ok_or_else(not_there)?.key;
+    let mut places = vec![];
+    if let Some(body) = root.get(list).map(|list| &list.items()[place]).filter(|_| list == "body") {
+        fn named<'a>(item: &'a Value, key: &str) -> Option<&'a str> {
+            key.split('.').try_fold(item, |value, key| value.get(key)).and_then(Value::text).map(base_name)
+        }
+        let body = body.get("name").and_then(Value::text).unwrap_or_default();
+        for (list, keys) in REFERENCES {
+            let items = list.split('.').try_fold(root, |value, key| value.get(key)).map_or(&[][..], Value::items);
+            let refers = |item: &Value| keys.iter().any(|key| named(item, key) == Some(body));
+            places.extend((0..items.len()).rev().filter(|place| refers(&items[*place])).map(|place| (*list, place)));
+        }
+    }
+    places.push((declared, place));
+    Ok(places)
+}
+
+/// Where entries of lists name a body.
+const REFERENCES: &[(&str, &[&str])] = &[
+    ("contact.pair", &["a", "b"]),
+    ("attachment", &["from.body", "to.body"]),
+    ("force", &["body"]),
+    ("grab", &["body"]),
+    ("probe", &["body"]),
+];
 
 fn parse_value(text: &str, flag: usize) -> Result<Value, String> {
     Value::parse_flag(text, flag).or_else(|reason| {
@@ -28,7 +118,7 @@ fn parse_value(text: &str, flag: usize) -> Result<Value, String> {
 }
 
 /// The value at `path`, made if the file leaves it out.
-fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Value, String> {
+fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Value, Message> {
     let mut value = root;
     let mut kind = Kind::Table(&SCENE);
     let mut walked = String::new();
@@ -39,7 +129,7 @@ fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Valu
             Kind::Variants(variants) => {
                 let tag = value.get("type").and_then(Value::text).unwrap_or_default().to_owned();
                 let Some((_, table)) = variants.iter().find(|(t, _)| *t == tag) else {
-                    return Err(format!("{here} has no \"type\" that says what it is; set that, or all of it"));
+                    return Err(format!("{here} has no \"type\" that says what it is; set that, or all of it").into());
                 };
                 field(value, table, segment, &here, flag)?
             }
@@ -65,19 +155,19 @@ fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Valu
                     _ => return Err(unknown(&format!("{here} has no \"{segment}\""), segment, names.iter().map(String::as_str))),
                 }
             }
-            _ => return Err(format!("{here} is a single value, it has no \"{segment}\"")),
+            _ => return Err(format!("{here} is a single value, it has no \"{segment}\"").into()),
         };
         walked = super::check::join(&walked, segment);
     }
     Ok(value)
 }
 
-fn field<'a>(value: &'a mut Value, table: &'static Table, key: &str, here: &str, flag: usize) -> Result<(&'a mut Value, Kind), String> {
+fn field<'a>(value: &'a mut Value, table: &'static Table, key: &str, here: &str, flag: usize) -> Result<(&'a mut Value, Kind), Message> {
     let Some(field) = table.field(key) else {
-        return Err(unknown(&format!("{here} has no \"{key}\""), key, table.fields.iter().map(|f| f.key)));
+        return Err(unknown_key(&format!("{here} has no \"{key}\""), key, table));
     };
     let Some(list) = entries(value) else {
-        return Err(format!("{here} is not a table in the file"));
+        return Err(format!("{here} is not a table in the file").into());
     };
     let index = list.iter().position(|e| e.key == key).unwrap_or_else(|| {
         let data = if matches!(field.kind, Kind::List(_)) { Data::Array(vec![]) } else { Data::Table(vec![]) };

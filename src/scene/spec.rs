@@ -148,6 +148,7 @@ impl Kind {
         };
         match self {
             Kind::Number(range) => with("a number", range),
+            Kind::Integer { min, max } if min == max => min.to_string(),
             Kind::Integer { min, max } => format!("an integer from {min} to {max}"),
             Kind::Text => "a text".into(),
             Kind::Label => "a text or a whole number".into(),

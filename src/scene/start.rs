@@ -28,8 +28,8 @@ impl Start {
         }
     }
 
-    /// Where nodes start, from where they are at rest [m]; those that are fixed stay.
-    pub fn displacements(self, seed: u64, positions: &[Vec3], fixed: &[bool]) -> Vec<Vec3> {
+    /// Where nodes start, from where they are at rest [m].
+    pub fn displacements(self, seed: u64, positions: &[Vec3]) -> Vec<Vec3> {
         let (bounds, mut random) = (Aabb::of(positions), Random(seed));
         let (center, extent) = (bounds.center(), bounds.extent());
         let start = |x: &Vec3| match self {
@@ -39,6 +39,6 @@ impl Start {
             Self::Mirrored => Vec3::new(2.0 * center.x - x.x, x.y, x.z),
         };
         let starts: Vec<Vec3> = positions.iter().map(start).collect();
-        starts.iter().zip(positions).zip(fixed).map(|((start, x), fixed)| if *fixed { Vec3::zeros() } else { start - x }).collect()
+        starts.iter().zip(positions).map(|(start, x)| start - x).collect()
     }
 }

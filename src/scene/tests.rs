@@ -451,7 +451,7 @@ fn the_schema_is_up_to_date() {
 fn a_scene_in_the_making_can_be_cancelled_wherever_it_is() {
     for (name, least) in [("tetgen_sample.ele", 31), ("cow.off", 255), ("rotor.off", 255), ("mushroom_open.off", 255)] {
         let path: std::path::PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "data", name].iter().collect();
-        let scene = Scene::from_mesh_with(&path, &["body.body.tets=1500".to_owned()]).unwrap();
+        let scene = Scene::from_mesh_with(&path, &["body.0.tets=1500".to_owned()]).unwrap();
         let mut questions = 0;
         while let Err(error) = build_unless(&scene, &CancelToken::after(questions)) {
             assert!(error.to_string().contains("cancelled"), "{name}, after {questions} questions: {error}");

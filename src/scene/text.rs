@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
 
-use super::Scene;
 use super::format::SCENE;
+use super::inspect::as_toml;
 use super::read::{Collision, Geometry};
+use super::set::{self, Edit};
 use super::spec::Kind;
+use super::value::Value;
+use super::{Document, Scene};
 
 /// A scene that cannot be written back. None is known: what was read can be written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -23,26 +26,35 @@ impl Scene {
     /// all other values stay. Without changes it is the text that was read, byte for byte. Files that the scene names
     /// by relative paths are named in full if they lie elsewhere.
     pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
-        let path_of = |flag: &String| flag.split_once('=').map_or("", |(path, _)| path.trim()).to_owned();
-        let mut changes: Vec<(String, String)> = vec![];
-        for path in self.document.flags.iter().map(path_of) {
-            let text = self.given(&path).ok_or_else(|| TextError::NoPlace { path: path.clone() })?;
-            changes.retain(|(known, _)| *known != path);
-            changes.push((path, text));
+        let moved = self.moved_files(folder);
+        if self.document.flags.is_empty() && moved.is_empty() {
+            return Ok(self.document.text.to_string());
         }
-        changes.extend(self.moved_files(folder));
-        write(&self.document.text, &changes)
+        let mut text: DocumentMut =
+            self.document.text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
+        let not_toml =
+            |faults: Vec<(String, _)>| TextError::NotToml(faults.into_iter().map(|(message, _)| message).collect::<Vec<_>>().join("; "));
+        let root = Value::parse_document(&self.document.text).map_err(not_toml)?;
+        // Each change at its place in the scene as it was by then.
+        let mut document = Document { root, flags: vec![], ..self.document.clone() };
+        for flag in self.document.flags.iter().chain(&moved) {
+            let no_place = || TextError::NoPlace { path: flag.split('=').next().unwrap_or_default().to_owned() };
+            let edit = set::parse(&document.root, flag, document.flags.len()).map_err(TextError::NotToml)?;
+            write(&mut text, &edit).ok_or_else(no_place)?;
+            set::apply(&mut document, flag).map_err(|_| no_place())?;
+        }
+        Ok(text.to_string())
     }
 
-    /// Paths of meshes that mean other files from another folder, in full.
-    fn moved_files(&self, to: &Path) -> Vec<(String, String)> {
+    /// Assignments for meshes that mean other files from another folder, in full.
+    fn moved_files(&self, to: &Path) -> Vec<String> {
         let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
         let absolute = |path: &Path| std::path::absolute(here(path)).unwrap_or_else(|_| path.to_owned());
         let Some(folder) = self.folder.as_deref().filter(|folder| absolute(folder) != absolute(to)) else { return vec![] };
         let moved = |path: String, file: &str| {
             let is_relative = !file.starts_with("builtin:") && Path::new(file).is_relative();
             let full = toml::Value::String(absolute(&folder.join(file)).display().to_string());
-            is_relative.then(|| (path, full.to_string()))
+            is_relative.then(|| format!("{path}={full}"))
         };
         let of_body = |body: &super::read::BodyContent| {
             let mesh = match &body.geometry {
@@ -59,18 +71,31 @@ impl Scene {
     }
 }
 
-/// Puts values, as TOML, into a text at their paths.
-fn write(text: &str, changes: &[(String, String)]) -> Result<String, TextError> {
-    if changes.is_empty() {
-        return Ok(text.to_owned());
+/// Makes a change in a text. None where it has no place for it.
+fn write(text: &mut DocumentMut, edit: &Edit) -> Option<()> {
+    match edit {
+        Edit::Put { path, value } => {
+            let segments: Vec<&str> = path.split('.').collect();
+            put(text.as_table_mut(), &SCENE_KIND, &segments, as_toml(value).parse().ok()?)
+        }
+        Edit::Add { list, entry } => {
+            let entry: TomlValue = as_toml(entry).parse().ok()?;
+            let entry = entry.as_inline_table()?.clone();
+            match text.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())) {
+                Item::ArrayOfTables(tables) => tables.push(plain(entry.into_table())),
+                item => item.as_array_mut()?.push(entry),
+            }
+            Some(())
+        }
+        Edit::Remove(places) => places.iter().try_for_each(|(list, place)| {
+            let list = list.split('.').try_fold(text.as_item_mut(), |item, key| item.get_mut(key))?;
+            match list {
+                Item::ArrayOfTables(tables) => drop(tables.remove(*place)),
+                item => drop(item.as_array_mut()?.remove(*place)),
+            }
+            Some(())
+        }),
     }
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
-    for (path, text) in changes {
-        let value: TomlValue = text.parse().map_err(|error: toml_edit::TomlError| TextError::NotToml(error.message().to_owned()))?;
-        let segments: Vec<&str> = path.split('.').collect();
-        put(document.as_table_mut(), &SCENE_KIND, &segments, value).ok_or_else(|| TextError::NoPlace { path: path.clone() })?;
-    }
-    Ok(document.to_string())
 }
 
 static SCENE_KIND: Kind = Kind::Table(&SCENE);
@@ -111,12 +136,25 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
             match item {
                 Item::ArrayOfTables(list) => {
                     let place = place(list.iter().map(|table| table.get("name").and_then(Item::as_str)), segment)?;
-                    put(list.get_mut(place)?, &kind, rest, value)
+                    let table = list.get_mut(place)?;
+                    if rest.is_empty() {
+                        // All of the entry, in its place and below its comments.
+                        let mut whole = plain(value.as_inline_table()?.clone().into_table());
+                        *whole.decor_mut() = table.decor().clone();
+                        whole.set_position(table.position());
+                        *table = whole;
+                        return Some(());
+                    }
+                    put(table, &kind, rest, value)
                 }
                 Item::Value(TomlValue::Array(list)) => {
                     let name = |item: &TomlValue| item.as_inline_table().and_then(|table| table.get("name")?.as_str().map(str::to_owned));
                     let names: Vec<Option<String>> = list.iter().map(name).collect();
                     let place = place(names.iter().map(Option::as_deref), segment)?;
+                    if rest.is_empty() {
+                        *list.get_mut(place)? = value;
+                        return Some(());
+                    }
                     put(list.get_mut(place)?.as_inline_table_mut()?, &kind, rest, value)
                 }
                 _ => None,
@@ -244,6 +282,31 @@ mod tests {
         assert_eq!(added, format!("{text}\n[[contact.pair]]\na = \"bar\"\nb = \"bar\"\nfriction = 1.0\n"));
         assert_eq!(with("[{ a = \"bar\", b = \"floor\", friction = 0.1 }]"), text.replace("5e-1", "0.1"));
         assert!(!with("[]").contains("contact.pair"));
+    }
+
+    /// Bodies come and go, and what is left stays as it was written; what names a body goes with it.
+    #[test]
+    fn bodies_are_added_and_taken_out_at_their_place() {
+        let ball = "[[body]]\nname = \"ball\"\nkind = \"rigid\"\nshape = { type = \"sphere\", radius = 0.1 }\n";
+        let floor = TEXT.find("[[body]]\nname = \"floor\"").unwrap();
+        let added = text(&["body.ball={ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }"]);
+        assert_eq!(added, TEXT.replace("# the end\n", &format!("\n{ball}# the end\n")));
+        assert_eq!(text(&["body.floor="]), format!("{}# the end\n", &TEXT[..floor]));
+        // Added, changed and taken out again.
+        let moved = "body.ball.position=[0, 1, 0]";
+        let changes = ["body.ball={ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }", moved, "body.bar=", "body.ball="];
+        let changed = text(&changes);
+        assert!(!changed.contains("ball") && !changed.contains("name = \"bar\"") && changed.contains("name = \"floor\""), "{changed}");
+        let links = "[[body]]\nname = \"block\"\nkind = \"rigid\"\nshape = { type = \"box\", size = [1, 1, 1] }\n\
+                     [[contact.pair]]\na = \"bar\"\nb = \"floor\"\nfriction = 0.1\n[[contact.pair]]\na = \"floor\"\nb = \"block\"\nfriction = 0.2\n\
+                     [[attachment]]\nfrom = { body = \"bar\", point = [0, 0, 0] }\nto = { point = [0, 1, 0] }\nstiffness = 1\n\
+                     [[probe]]\nname = \"tip\"\nbody = \"bar\"\n";
+        let scene = Scene::from_text("s", "s.toml", &format!("{TEXT}{links}"), None, &["body.bar=".into()]).unwrap();
+        let changed = scene.text_for(Path::new("")).unwrap();
+        assert!(!changed.contains("bar") && changed.contains("friction = 0.2") && !changed.contains("attachment"), "{changed}");
+        assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().bodies().len(), 2);
+        let lost = Scene::from_text("s", "s.toml", TEXT, None, &["body.bar.material=".into()]).unwrap_err().to_string();
+        assert!(lost.contains("takes out an entry"), "{lost}");
     }
 
     /// A mesh beside the scene is found from elsewhere.

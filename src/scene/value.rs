@@ -8,10 +8,15 @@ use toml::de::{DeTable, DeValue};
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Byte offset in the scene file.
-    File(usize),
+    /// Bytes of the scene file, from `start` up to `end`.
+    File { start: usize, end: usize },
     /// Index of a `--set` flag.
     Flag(usize),
+}
+
+impl Origin {
+    /// The start of the file: of what has no place of its own.
+    pub const START: Self = Self::File { start: 0, end: 0 };
 }
 
 #[derive(Clone, Debug)]
@@ -40,10 +45,13 @@ pub struct Entry {
 }
 
 impl Value {
-    /// Parses a whole document. On failure: the message and the place in `text`.
-    pub fn parse_document(text: &str) -> Result<Self, (String, Range<usize>)> {
-        let table = DeTable::parse(text).map_err(|e| failure(&e))?;
-        convert(Spanned::new(table.span(), DeValue::Table(table.into_inner())), None)
+    /// Parses a whole document. On failure: messages with their places in `text`, at least one.
+    pub fn parse_document(text: &str) -> Result<Self, Vec<(String, Range<usize>)>> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(errors.iter().map(failure).collect());
+        }
+        convert(Spanned::new(table.span(), DeValue::Table(table.into_inner())), None).map_err(|fault| vec![fault])
     }
 
     /// Parses one value, as after `key =`, that came from a flag.
@@ -61,6 +69,22 @@ impl Value {
 
     pub fn items(&self) -> &[Value] {
         if let Data::Array(items) = &self.data { items } else { &[] }
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let Data::Table(entries) = &mut self.data else { return None };
+        entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.value)
+    }
+
+    /// Adds an entry to a table.
+    pub fn add(&mut self, key: &str, value: Value) {
+        if let Data::Table(entries) = &mut self.data {
+            entries.push(Entry { key: key.to_owned(), key_origin: value.origin, value });
+        }
+    }
+
+    pub fn items_mut(&mut self) -> &mut [Value] {
+        if let Data::Array(items) = &mut self.data { items } else { &mut [] }
     }
 
     pub fn text(&self) -> Option<&str> {
@@ -106,7 +130,7 @@ fn failure(error: &toml::de::Error) -> (String, Range<usize>) {
 
 fn convert(value: Spanned<DeValue<'_>>, flag: Option<usize>) -> Result<Value, (String, Range<usize>)> {
     let span = value.span();
-    let origin = |span: &Range<usize>| flag.map_or(Origin::File(span.start), Origin::Flag);
+    let origin = |span: &Range<usize>| flag.map_or(Origin::File { start: span.start, end: span.end }, Origin::Flag);
     let data = match value.into_inner() {
         DeValue::String(text) => Data::Text(text.into_owned()),
         DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {

@@ -6,7 +6,7 @@ use super::grab::Held;
 use super::{Command, CommandError, CommandLog, Simulation, SimulationError};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
-use crate::model::{Friction, NamedMaterial, Params, RigidState, State, WarmContact};
+use crate::model::{FixedParts, Friction, NamedMaterial, Params, RigidState, State, WarmContact};
 use crate::step::StepError;
 
 /// The exact state at the end of a step, and all that acts on it: what [`Simulation::save`] writes, in memory.
@@ -16,9 +16,10 @@ pub struct Checkpoint {
     state: State,
     params: Params,
     held: Vec<Held>,
-    /// Materials and coefficients of friction that were not those of the scene.
+    /// Materials, coefficients of friction and fixed parts that were not those of the scene.
     materials: Vec<NamedMaterial>,
     friction: Option<Friction>,
+    fixed: Option<Vec<FixedParts>>,
 }
 
 /// A way to a step of a run: a checkpoint at or before it, and the commands to give again.
@@ -77,14 +78,15 @@ impl Checkpoint {
 impl Simulation {
     /// Everything that is needed to go on from here as if the run had not gone further.
     pub fn checkpoint(&mut self) -> Result<Checkpoint, StepError> {
-        let (held, materials, friction) = (self.held.clone(), self.changed_materials(), self.changed_friction());
-        Ok(Checkpoint { step: self.step, state: self.stepper.state()?.clone(), params: self.params, held, materials, friction })
+        let (held, materials) = (self.held.clone(), self.changed_materials());
+        let (friction, fixed) = (self.changed_friction(), self.changed_fixed());
+        Ok(Checkpoint { step: self.step, state: self.stepper.state()?.clone(), params: self.params, held, materials, friction, fixed })
     }
 
     /// Goes back, or on, to a checkpoint of this simulation, with new figures; `log` holds the commands up to there. A
     /// failure leaves everything as it is.
     pub fn restore(&mut self, checkpoint: &Checkpoint, log: CommandLog) -> Result<(), TravelError> {
-        let model = self.model_with(&checkpoint.materials, checkpoint.friction.as_ref())?;
+        let model = self.model_with(&checkpoint.materials, checkpoint.friction.as_ref(), checkpoint.fixed.as_deref())?;
         self.go_on_at(checkpoint.params, model, &checkpoint.state)?;
         self.continue_from(checkpoint.step, checkpoint.held.clone());
         self.log = log;

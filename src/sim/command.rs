@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{Friction, Integration, MAX_GRABS, NamedMaterial, Params};
+use crate::model::{FixedParts, Friction, Integration, MAX_GRABS, NamedMaterial, Params};
+use crate::sim::grip::Grip;
 use crate::sim::setting::Setting;
 
 /// Something done to a running simulation between two steps. A start and its logged commands give the same state
@@ -29,6 +30,11 @@ pub enum Command {
     ReleaseGrab {
         id: u32,
     },
+    /// Changes how a grab holds.
+    Grip {
+        id: u32,
+        grip: Grip,
+    },
     /// [m/s^2]
     SetGravity(#[serde(with = "crate::math::components")] Vec3),
     /// [s]
@@ -43,6 +49,12 @@ pub enum Command {
     Set(Setting),
     /// Gives all pairs of bodies their coefficients of friction.
     SetFriction(Friction),
+    /// Fixes these parts of deformable bodies where they are, and lets go of all others.
+    SetFixed(Vec<FixedParts>),
+    /// Puts a body back to where it started, with the velocity that it had there, while all others go on.
+    PutBack {
+        body: String,
+    },
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -68,22 +80,33 @@ pub enum CommandError {
     #[error("the scene has no body \"{body}\" that friction could be of")]
     NoBody { body: String },
     #[error("{0}")]
+    NothingToFix(String),
+    #[error("there is no body \"{body}\" that moves freely")]
+    NothingToPutBack { body: String },
+    #[error("\"{body}\" cannot go back to where it started, as something is there now: {fault}")]
+    NoRoom { body: String, fault: String },
+    #[error("{0}")]
     Step(String),
 }
 
 impl Command {
     /// Whether it changes a value of the scene.
     pub fn is_change(&self) -> bool {
-        !matches!(self, Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Reset)
+        !matches!(
+            self,
+            Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Grip { .. } | Self::PutBack { .. } | Self::Reset
+        )
     }
 
     /// Whether nothing is left of `earlier` once this command follows it without a step between them.
     pub fn overrides(&self, earlier: &Self) -> bool {
         match (earlier, self) {
             (Self::MoveGrab { id: earlier, .. }, Self::MoveGrab { id, .. }) => earlier == id,
+            (Self::Grip { id: earlier, .. }, Self::Grip { id, .. }) => earlier == id,
             (Self::SetMaterial(earlier), Self::SetMaterial(new)) => earlier.name == new.name,
             (Self::Set(earlier), Self::Set(new)) => earlier.is_alike(new),
             (Self::SetFriction(_), Self::SetFriction(_))
+            | (Self::SetFixed(_), Self::SetFixed(_))
             | (Self::SetGravity(_), Self::SetGravity(_))
             | (Self::SetTimeStep(_), Self::SetTimeStep(_))
             | (Self::SetMaxStepMs(_), Self::SetMaxStepMs(_)) => true,
@@ -147,6 +170,7 @@ impl CommandLog {
 mod tests {
     use super::*;
     use crate::material::{Material, MaterialModel};
+    use crate::model::{Ball, Extent};
 
     #[test]
     fn commands_survive_as_text_to_the_bit() {
@@ -156,6 +180,7 @@ mod tests {
             (Command::Grab { id: 1, triangle: 7, barycentric: [0.25, 1.0 / 3.0, f64::MIN_POSITIVE], target: odd }, "grab"),
             (Command::MoveGrab { id: 1, target: odd }, "move_grab"),
             (Command::ReleaseGrab { id: 1 }, "release_grab"),
+            (Command::Grip { id: 1, grip: Grip { radius: 1.0 / 3.0, firm: true } }, "grip"),
             (Command::SetGravity(odd), "set_gravity"),
             (Command::SetTimeStep(0.1), "set_time_step"),
             (Command::SetMaxStepMs(0.1), "set_max_step_ms"),
@@ -170,6 +195,18 @@ mod tests {
                 }),
                 "set_friction",
             ),
+            (
+                Command::SetFixed(vec![FixedParts {
+                    body: "bar".into(),
+                    parts: vec![
+                        Extent::Side { axis: 0, high: true },
+                        Extent::Box { min: odd, max: odd },
+                        Extent::Spheres(vec![Ball { center: odd, radius: 1.0 / 3.0 }]),
+                    ],
+                }]),
+                "set_fixed",
+            ),
+            (Command::PutBack { body: "bar[2]".into() }, "put_back"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

@@ -1,6 +1,6 @@
 //! Holding a material point of a surface.
 
-use super::{Command, CommandError};
+use super::{Command, CommandError, Grip};
 use crate::math::Vec3;
 use crate::model::{Grab, HeldPoint, Model};
 use crate::scene::RecordedGrab;
@@ -9,9 +9,13 @@ use crate::scene::RecordedGrab;
 const FREQUENCY: f64 = 2.0 * std::f64::consts::PI * 2.0;
 /// Damping ratio of that spring.
 const DAMPING_RATIO: f64 = 0.5;
+/// The same of a firm grip: a tool that follows at about 8 Hz and does not swing.
+const FIRM_FREQUENCY: f64 = 2.0 * std::f64::consts::PI * 8.0;
+const FIRM_DAMPING_RATIO: f64 = 1.0;
 /// The pull saturates at this many times the body's weight on earth: enough to throw a body, too little to tear it,
 /// whatever the mouse does.
 const MAX_WEIGHTS: f64 = 5.0;
+const FIRM_MAX_WEIGHTS: f64 = 50.0;
 
 /// A grab as the simulation keeps it.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ pub struct Held {
     /// As `Command::Grab` gave them.
     triangle: u32,
     barycentric: [f64; 3],
+    grip: Grip,
     stiffness: f64,
     damping: f64,
     max_force: f64,
@@ -71,6 +76,7 @@ impl Held {
             point,
             triangle,
             barycentric,
+            grip: Grip::default(),
             stiffness: mass * FREQUENCY * FREQUENCY,
             damping: 2.0 * DAMPING_RATIO * mass * FREQUENCY,
             max_force: MAX_WEIGHTS * mass * 9.81,
@@ -80,7 +86,25 @@ impl Held {
     /// Pulls as hard as suits the masses of `model`, which has the surfaces of the model before.
     pub fn reweigh(&mut self, model: &Model) {
         if let Ok(held) = Self::new(model, self.id, self.triangle, self.barycentric, self.target) {
+            let grip = self.grip;
             *self = held;
+            self.take(model, grip);
+        }
+    }
+
+    /// Holds in another way.
+    pub fn take(&mut self, model: &Model, grip: Grip) {
+        if let Ok(held) = Self::new(model, self.id, self.triangle, self.barycentric, self.target) {
+            *self = Self { grip, ..held };
+        }
+        if let (HeldPoint::Nodes { .. }, true) = (&self.point, grip.radius > 0.0) {
+            self.point = area(model, &model.surface.triangles[self.triangle as usize], &self.barycentric, grip);
+        }
+        if grip.firm {
+            let mass = self.stiffness / (FREQUENCY * FREQUENCY);
+            self.stiffness = mass * FIRM_FREQUENCY * FIRM_FREQUENCY;
+            self.damping = 2.0 * FIRM_DAMPING_RATIO * mass * FIRM_FREQUENCY;
+            self.max_force = FIRM_MAX_WEIGHTS * mass * 9.81;
         }
     }
 
@@ -91,9 +115,11 @@ impl Held {
         if length > reach { point + offset * (reach / length) } else { self.target }
     }
 
-    /// The command that starts this grab where it is now.
-    pub fn command(&self) -> Command {
-        Command::Grab { id: self.id, triangle: self.triangle, barycentric: self.barycentric, target: self.target }
+    /// The commands that start this grab where it is now.
+    pub fn commands(&self) -> impl Iterator<Item = Command> {
+        let grab = Command::Grab { id: self.id, triangle: self.triangle, barycentric: self.barycentric, target: self.target };
+        let grip = Command::Grip { id: self.id, grip: self.grip };
+        [grab].into_iter().chain((self.grip != Grip::default()).then_some(grip))
     }
 
     /// The load that the next step takes, the held point being at `position` [m].
@@ -156,6 +182,40 @@ fn point_of_nodes(model: &Model, vertices: &[u32; 3], barycentric: [f64; 3]) -> 
     }
     let unused = nodes[0];
     nodes[n..].fill(unused);
+    HeldPoint::Nodes { nodes, weights }
+}
+
+/// The mean of the nodes around a point of a triangle, by their distances at rest: some of them, far from each other,
+/// stand for those around them.
+fn area(model: &Model, triangle: &[u32; 3], barycentric: &[f64; 3], grip: Grip) -> HeldPoint {
+    let at_rest = model.surface_positions(&model.rest_positions);
+    let sum: f64 = barycentric.iter().sum();
+    let middle: Vec3 = triangle.iter().zip(barycentric).map(|(v, b)| at_rest[*v as usize] * (b / sum)).sum();
+    let body = &model.bodies[model.surface.bodies[triangle[0] as usize] as usize];
+    let distance = |a: usize, b: &Vec3| (model.rest_positions[a] - b).norm();
+    let around: Vec<(usize, f64)> =
+        body.nodes.clone().map(|node| (node, grip.falloff(distance(node, &middle)))).filter(|(_, share)| *share > 0.0).collect();
+    let Some(first) = (0..around.len()).max_by(|a, b| around[*a].1.total_cmp(&around[*b].1)) else {
+        return point_of_nodes(model, triangle, barycentric.map(|b| b / sum));
+    };
+    let (mut nodes, mut weights) = ([around[first].0 as u32; 12], [0.0; 12]);
+    // The next one is the one that is furthest from those before.
+    let mut nearest: Vec<(f64, usize)> =
+        around.iter().map(|(node, _)| (distance(*node, &model.rest_positions[around[first].0]), 0)).collect();
+    for slot in 1..nodes.len().min(around.len()) {
+        let next = (0..around.len()).max_by(|a, b| nearest[*a].0.total_cmp(&nearest[*b].0).then(b.cmp(a))).unwrap_or(first);
+        nodes[slot] = around[next].0 as u32;
+        for ((node, _), nearest) in around.iter().zip(&mut nearest) {
+            let d = distance(*node, &model.rest_positions[around[next].0]);
+            if d < nearest.0 {
+                *nearest = (d, slot);
+            }
+        }
+    }
+    let total: f64 = around.iter().map(|(_, share)| share).sum();
+    for ((_, share), (_, slot)) in around.iter().zip(&nearest) {
+        weights[*slot] += share / total;
+    }
     HeldPoint::Nodes { nodes, weights }
 }
 
@@ -267,6 +327,59 @@ mass = 3.0
         }
         assert!((force.y / (3.0 * 9.81) - 1.0).abs() < 0.03, "{force:?}");
         assert!(block(&mut simulation).pose.translation.vector.y < start.y - 0.05);
+    }
+
+    /// Thrown, a block flies on with the velocity of the hand.
+    #[test]
+    fn a_block_that_is_let_go_in_motion_is_thrown() {
+        let mut simulation = simulation("[0, 0, 0]");
+        let start = hold(&mut simulation, Vec3::zeros());
+        simulation.apply(&Command::Grip { id: 1, grip: Grip { firm: true, radius: 0.0 } }).unwrap();
+        for step in 0..100 {
+            let target = start + Vec3::x() * (1.0 * 0.01 * f64::from(step));
+            simulation.apply(&Command::MoveGrab { id: 1, target }).unwrap();
+            simulation.step().unwrap();
+        }
+        simulation.apply(&Command::ReleaseGrab { id: 1 }).unwrap();
+        simulation.step().unwrap();
+        let velocity = block(&mut simulation).velocity;
+        assert!(velocity.x > 0.5 && velocity.x < 2.0, "{velocity:?}");
+    }
+
+    /// A firm grip is nearer to its target than a hand, and a wide one holds the middle of what is around.
+    #[test]
+    fn grips_are_firm_or_wide_and_kept_with_the_grab() {
+        let lag = |grip: Grip| {
+            let mut simulation = simulation("[0, -9.81, 0]");
+            let start = hold(&mut simulation, Vec3::zeros());
+            simulation.apply(&Command::MoveGrab { id: 1, target: start }).unwrap();
+            simulation.apply(&Command::Grip { id: 1, grip }).unwrap();
+            (0..50).for_each(|_| drop(simulation.step().unwrap()));
+            (simulation.grabs().unwrap()[0].point - start).norm()
+        };
+        let (hand, firm) = (lag(Grip::default()), lag(Grip { firm: true, radius: 0.0 }));
+        assert!(firm < 0.2 * hand, "{firm} {hand}");
+
+        let mut simulation = simulation("[0, 0, 0]");
+        let model = simulation.model().clone();
+        let wide = Grip { radius: 1.0, firm: false };
+        simulation.apply(&Command::Grab { id: 7, triangle: 0, barycentric: [1.0, 0.0, 0.0], target: Vec3::zeros() }).unwrap();
+        let corner = simulation.grabs().unwrap()[0].point;
+        simulation.apply(&Command::Grip { id: 7, grip: wide }).unwrap();
+        let HeldPoint::Nodes { nodes, weights } = simulation.held[0].point else { panic!("it is soft") };
+        let used: std::collections::BTreeSet<u32> = nodes.iter().zip(weights).filter(|(_, w)| *w > 0.0).map(|(n, _)| *n).collect();
+        assert!(used.len() == 8 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{nodes:?} {weights:?}");
+        let middle = model.rest_positions[..8].iter().sum::<Vec3>() / 8.0;
+        let held = simulation.grabs().unwrap()[0].point;
+        assert!((held - middle).norm() < (corner - middle).norm() && (held - corner).norm() > 1e-3);
+        // As it is saved, and weighed anew.
+        let commands: Vec<Command> = simulation.held[0].commands().collect();
+        assert_eq!(commands[1], Command::Grip { id: 7, grip: wide });
+        let before = simulation.held[0].point;
+        simulation.held[0].reweigh(&model);
+        assert_eq!(simulation.held[0].point, before);
+        let bad = simulation.apply(&Command::Grip { id: 7, grip: Grip { radius: f64::NAN, firm: false } }).unwrap_err();
+        assert!(bad.to_string().contains("radius"));
     }
 
     #[test]

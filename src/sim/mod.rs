@@ -6,10 +6,12 @@ mod checkpoint;
 mod command;
 mod field;
 mod grab;
+mod grip;
 mod health;
 mod machine;
 mod materials;
 pub mod past;
+mod put_back;
 pub mod report;
 mod save;
 mod session;
@@ -31,6 +33,7 @@ pub use command::{Command, CommandError, CommandLog, LoggedCommand};
 pub use field::{Field, FieldValues};
 pub use grab::GrabView;
 use grab::{Hand, Held};
+pub use grip::Grip;
 pub use health::Health;
 pub use machine::{Machine, instructions};
 pub use save::{ResumedParams, SaveError};
@@ -133,7 +136,8 @@ impl Simulation {
         cancel.check()?;
         cancel.report("preparing the solver", 0.8);
         let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
-        let scene = LiveValues { params, materials: model.named_materials.clone(), friction: model.friction() };
+        let scene =
+            LiveValues { params, materials: model.named_materials.clone(), friction: model.friction(), fixed: model.fixed_parts.clone() };
         let choice = options.backend.unwrap_or(backend);
         let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
         let falls_back = choice == BackendChoice::Auto && backend.backend == "gpu";
@@ -231,7 +235,8 @@ impl Simulation {
             Command::Reset => {
                 let settings = self.changed_settings().into_iter().map(Command::Set);
                 let materials = self.changed_materials().into_iter().map(Command::SetMaterial);
-                let changed = settings.chain(materials).chain(self.changed_friction().map(Command::SetFriction)).collect();
+                let [friction, fixed] = [self.changed_friction().map(Command::SetFriction), self.changed_fixed().map(Command::SetFixed)];
+                let changed = settings.chain(materials).chain(friction).chain(fixed).collect();
                 self.log = CommandLog::of_reset(&self.params, changed);
             }
             _ => self.log.push(self.step, command.clone()),
@@ -244,6 +249,7 @@ impl Simulation {
             Command::SetMaterial(ref named) => self.set_materials(std::slice::from_ref(named))?,
             Command::Set(ref setting) => self.set(setting)?,
             Command::SetFriction(ref friction) => self.set_friction(friction)?,
+            Command::SetFixed(ref fixed) => self.set_fixed(fixed)?,
             Command::Grab { id, triangle, barycentric, target } => {
                 finite("the target of a grab", &target)?;
                 let held = Held::new(&self.model, id, triangle, barycentric, target)?;
@@ -258,6 +264,16 @@ impl Simulation {
             Command::MoveGrab { id, target } => {
                 finite("the target of a grab", &target)?;
                 self.held.iter_mut().find(|h| h.id == id).ok_or(CommandError::NoGrab { id })?.target = target;
+            }
+            Command::Grip { id, grip } => {
+                if !(grip.radius.is_finite() && grip.radius >= 0.0) {
+                    return Err(CommandError::BadValue {
+                        what: "the radius of a grip",
+                        and: " and not below 0",
+                        value: grip.radius.to_string(),
+                    });
+                }
+                self.held.iter_mut().find(|h| h.id == id).ok_or(CommandError::NoGrab { id })?.take(&self.model, grip);
             }
             Command::ReleaseGrab { id } => {
                 let before = self.held.len();
@@ -283,6 +299,7 @@ impl Simulation {
                 self.params.max_step_ms = ms;
             }
             Command::SetIntegration(integration) => self.set_integration(integration)?,
+            Command::PutBack { ref body } => self.put_back(body)?,
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;

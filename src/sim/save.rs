@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::grab::Held;
 use super::{Command, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Friction, History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart};
+use crate::model::{
+    FixedParts, Friction, History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart,
+};
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
 
@@ -75,7 +77,10 @@ struct Header {
     /// Coefficients of friction, if they are not those of the scene any more.
     #[serde(default)]
     friction: Option<Friction>,
-    /// The grabs in progress, each as the command that starts it.
+    /// Likewise, what is fixed.
+    #[serde(default)]
+    fixed: Option<Vec<FixedParts>>,
+    /// The grabs in progress, each as the commands that start it.
     #[serde(default)]
     grabs: Vec<Command>,
     /// The name of each kind of pair, in the order by which contacts name it.
@@ -104,8 +109,8 @@ fn old_pair_kinds() -> Vec<String> {
 impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
-        let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().map(Held::command).collect());
-        let (materials, friction) = (self.changed_materials(), self.changed_friction());
+        let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().flat_map(Held::commands).collect());
+        let (materials, friction, fixed) = (self.changed_materials(), self.changed_friction(), self.changed_fixed());
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
@@ -123,6 +128,7 @@ impl Simulation {
             params: Some(self.params),
             materials,
             friction,
+            fixed,
             grabs,
             pair_kinds: PairKind::ALL.map(|kind| kind.name().to_owned()).into(),
         };
@@ -144,7 +150,10 @@ impl Simulation {
         let bad = |reason: String| SaveError::NotAState { path: path.into(), reason };
         let (header, body) = parse(&bytes).map_err(bad)?;
         let changed = match whose {
-            ResumedParams::Saved => self.model_with(&header.materials, header.friction.as_ref()).map_err(|error| bad(error.to_string()))?,
+            ResumedParams::Saved => {
+                let changed = self.model_with(&header.materials, header.friction.as_ref(), header.fixed.as_deref());
+                changed.map_err(|error| bad(error.to_string()))?
+            }
             ResumedParams::Present => None,
         };
         let model = changed.as_ref().unwrap_or(&self.model);
@@ -157,7 +166,7 @@ impl Simulation {
             });
         }
         let state = read_state(&header, body, model.bodies.len()).map_err(bad)?;
-        let held = header.grabs.iter().map(|grab| held(model, grab)).collect::<Result<_, _>>().map_err(bad)?;
+        let held = held(model, &header.grabs).map_err(bad)?;
         let params = match (header.params, whose) {
             // No step between two whole ones is saved, and which ones are accepted is the caller's.
             (Some(saved), ResumedParams::Saved) => Params { acceptance: self.params.acceptance, ..saved },
@@ -170,14 +179,22 @@ impl Simulation {
     }
 }
 
-/// A grab that was in progress.
-fn held(model: &Model, grab: &Command) -> Result<Held, String> {
-    match *grab {
-        Command::Grab { id, triangle, barycentric, target } => {
-            Held::new(model, id, triangle, barycentric, target).map_err(|error| error.to_string())
+/// The grabs that were in progress.
+fn held(model: &Model, commands: &[Command]) -> Result<Vec<Held>, String> {
+    let mut all: Vec<Held> = vec![];
+    for command in commands {
+        match (*command).clone() {
+            Command::Grab { id, triangle, barycentric, target } => {
+                all.push(Held::new(model, id, triangle, barycentric, target).map_err(|error| error.to_string())?);
+            }
+            Command::Grip { id, grip } => match all.last_mut().filter(|held| held.id == id) {
+                Some(held) => held.take(model, grip),
+                None => return Err("one of its grips is of no grab".into()),
+            },
+            _ => return Err("one of its grabs is none".into()),
         }
-        _ => Err("one of its grabs is none".into()),
     }
+    Ok(all)
 }
 
 /// The numbers of a state, in the order in which `read_state` takes them.

@@ -115,12 +115,14 @@ fn soft(material: Material) -> NamedMaterial {
 }
 
 /// One of each kind, for a simulation in which the grab 1 is in progress.
-fn all_commands() -> [Command; 11] {
+fn all_commands() -> [Command; 13] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
-        Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } => {}
+        Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } | Command::Grip { .. } => {}
+        // Of a body that one of the scenes has: see `put_back`.
+        Command::PutBack { .. } => {}
         Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
-        Command::SetIntegration(_) | Command::SetMaterial(_) | Command::Set(_) | Command::SetFriction(_) => {}
+        Command::SetIntegration(_) | Command::SetMaterial(_) | Command::Set(_) | Command::SetFriction(_) | Command::SetFixed(_) => {}
     };
     [
         grab(2),
@@ -133,6 +135,8 @@ fn all_commands() -> [Command; 11] {
         Command::SetIntegration(Integration::SemiImplicit),
         Command::Set(Setting::ContactTolerance(2e-5)),
         Command::SetFriction(Friction { default: 0.1, pairs: vec![] }),
+        Command::SetFixed(vec![]),
+        Command::Grip { id: 1, grip: Grip { radius: 0.05, firm: true } },
         Command::Reset,
     ]
 }

@@ -1,10 +1,11 @@
-//! What a scene says and a command may change while it runs: settings, materials, friction.
+//! What a scene says and a command may change while it runs: settings, materials, friction, what is fixed.
 
 use std::sync::Arc;
 
 use super::setting::Setting;
 use super::{BackendInfo, Command, CommandError, Simulation, SimulationError};
-use crate::model::{ContactMethod, Friction, Integration, Model, NamedMaterial, Params, State};
+use crate::math::Vec3;
+use crate::model::{ContactMethod, FixedParts, Friction, Integration, Model, NamedMaterial, Params, State};
 use crate::scene::{LiveValues, number_fault};
 
 /// The commands that turn the values of a scene into others.
@@ -29,13 +30,21 @@ pub fn commands_between(before: &LiveValues, after: &LiveValues) -> Vec<Command>
     if before.friction != after.friction {
         commands.push(Command::SetFriction(after.friction.clone()));
     }
+    if before.fixed != after.fixed {
+        commands.push(Command::SetFixed(after.fixed.clone()));
+    }
     commands
 }
 
 impl Simulation {
     /// The values as they are now.
     pub fn live_values(&self) -> LiveValues {
-        LiveValues { params: self.params, materials: self.model.named_materials.clone(), friction: self.model.friction() }
+        LiveValues {
+            params: self.params,
+            materials: self.model.named_materials.clone(),
+            friction: self.model.friction(),
+            fixed: self.model.fixed_parts.clone(),
+        }
     }
 
     pub(super) fn set(&mut self, setting: &Setting) -> Result<(), CommandError> {
@@ -95,6 +104,22 @@ impl Simulation {
         self.go_on_with(Arc::new(model), &state).map_err(|error| failed(error.to_string()))
     }
 
+    /// Fixes these parts of bodies where they are, and lets go of all others.
+    pub(super) fn set_fixed(&mut self, fixed: &[FixedParts]) -> Result<(), CommandError> {
+        if self.model.fixed_parts == fixed {
+            return Ok(());
+        }
+        let model = self.model.with_fixed(fixed).map_err(CommandError::NothingToFix)?;
+        let failed = |error: String| CommandError::Step(format!("what is fixed is as before: {error}"));
+        let mut state = self.stepper.state().map_err(|error| failed(error.to_string()))?.clone();
+        for node in (0..model.n_nodes()).filter(|node| model.fixed[*node]) {
+            (state.velocities[node], state.velocity_changes[node]) = (Vec3::zeros(), Vec3::zeros());
+        }
+        // The step before was of another body.
+        state.history.clear();
+        self.go_on_with(Arc::new(model), &state).map_err(|error| failed(error.to_string()))
+    }
+
     /// Says that steps are solved by `method` from now on.
     pub(super) fn show_method(&mut self, method: ContactMethod) {
         if self.params.method != method {
@@ -102,17 +127,33 @@ impl Simulation {
         }
     }
 
-    /// The model with the scene's values but for some materials, and friction if it is told; None if that is the present
-    /// one.
-    pub(super) fn model_with(&self, materials: &[NamedMaterial], friction: Option<&Friction>) -> Result<Option<Arc<Model>>, CommandError> {
+    /// The model with the scene's values but for some materials, and friction and what is fixed if these are told; None
+    /// if that is the present one.
+    pub(super) fn model_with(
+        &self,
+        materials: &[NamedMaterial],
+        friction: Option<&Friction>,
+        fixed: Option<&[FixedParts]>,
+    ) -> Result<Option<Arc<Model>>, CommandError> {
         let materials: Vec<NamedMaterial> = self.scene.materials.iter().chain(materials).cloned().collect();
         let changed = self.model_of(&materials)?;
         let friction = friction.unwrap_or(&self.scene.friction);
-        let model = changed.as_ref().unwrap_or(&self.model);
-        if model.friction() == *friction {
-            return Ok(changed);
+        let mut model = changed;
+        if model.as_ref().unwrap_or(&self.model).friction() != *friction {
+            let other = model.as_ref().unwrap_or(&self.model).with_friction(friction);
+            model = Some(Arc::new(other.map_err(|body| CommandError::NoBody { body })?));
         }
-        Ok(Some(Arc::new(model.with_friction(friction).map_err(|body| CommandError::NoBody { body })?)))
+        let fixed = fixed.unwrap_or(&self.scene.fixed);
+        if model.as_ref().unwrap_or(&self.model).fixed_parts != fixed {
+            let other = model.as_ref().unwrap_or(&self.model).with_fixed(fixed);
+            model = Some(Arc::new(other.map_err(CommandError::NothingToFix)?));
+        }
+        Ok(model)
+    }
+
+    /// What is fixed, if that is not as in the scene any more.
+    pub(super) fn changed_fixed(&self) -> Option<Vec<FixedParts>> {
+        Some(self.model.fixed_parts.clone()).filter(|fixed| *fixed != self.scene.fixed)
     }
 
     /// The coefficients, if they are not those of the scene any more.

@@ -100,7 +100,7 @@ pub fn run(
 /// A sentence, if there is no check of a name.
 pub fn select(names: &[String]) -> Result<Vec<&'static Check>, String> {
     if let Some(name) = names.iter().find(|name| CHECKS.iter().all(|check| check.name != **name)) {
-        return Err(unknown(&format!("there is no check \"{name}\""), name, CHECKS.iter().map(|check| check.name)));
+        return Err(unknown(&format!("there is no check \"{name}\""), name, CHECKS.iter().map(|check| check.name)).to_string());
     }
     Ok(CHECKS.iter().filter(|check| names.is_empty() || names.iter().any(|name| name == check.name)).collect())
 }

@@ -143,6 +143,26 @@ impl Driver {
         self.xdotool(&["click", "1"]);
     }
 
+    /// The same with the right button.
+    pub fn right_click_at(&self, [x, y]: [i32; 2]) {
+        self.move_to(x, y);
+        std::thread::sleep(Duration::from_millis(150));
+        self.xdotool(&["click", "3"]);
+    }
+
+    /// Brings the cursor to a point.
+    pub fn hover(&self, [x, y]: [i32; 2]) {
+        self.move_to(x, y);
+        std::thread::sleep(Duration::from_millis(150));
+    }
+
+    /// Turns the wheel (4 is up, 5 is down) by some notches while a key is held.
+    pub fn wheel_with(&self, key: &str, button: u32, notches: u32) {
+        self.hold(key, true);
+        self.xdotool(&["click", "--repeat", &notches.to_string(), &button.to_string()]);
+        self.hold(key, false);
+    }
+
     /// Presses the button on the field of a number, from where it may be dragged; the place.
     pub fn press_field(&mut self, widget: &str) -> [i32; 2] {
         let place = self.last(&format!("widget {widget} ")).unwrap();

@@ -53,21 +53,21 @@ shape = { type = "plane" }
 "#;
 
 /// A file with the scene that goes with its test.
-struct SceneFile(PathBuf);
+pub struct SceneFile(PathBuf);
 
 impl SceneFile {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("pliant-scene-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("desk.toml"), SCENE).unwrap();
         Self(folder)
     }
 
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.0.join("desk.toml")
     }
 
-    fn open(&self) -> Driver {
+    pub fn open(&self) -> Driver {
         let mut window = Driver::start(&[&self.path().display().to_string(), "--backend", "cpu"]);
         window.wait("scene loaded Desk");
         window.focus();
@@ -92,23 +92,24 @@ fn place_after(window: &mut Driver, steps: u64, body: &str) -> [i32; 2] {
     place(window, body)
 }
 
-fn place(window: &mut Driver, body: &str) -> [i32; 2] {
+pub fn place(window: &mut Driver, body: &str) -> [i32; 2] {
     let line = window.wait(&format!("body {body} "));
     let at: Vec<i32> = line.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
     [at[0], at[1]]
 }
 
 /// Types a value into its field.
-fn set(window: &mut Driver, field: &str, value: &str) {
+pub fn set(window: &mut Driver, field: &str, value: &str) {
     window.click(field);
     window.type_text(value);
     window.key("Return");
 }
 
-fn hash(scene: &Path, set: &[&str]) -> String {
+/// Of the state after some steps.
+pub fn hash(scene: &Path, set: &[&str], steps: u64) -> String {
     let report = scene.with_extension("json");
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_pliant"));
-    program.args(["run", "--steps", "5", "--backend", "cpu", "--report"]).arg(&report).arg(scene);
+    program.args(["run", "--steps", &steps.to_string(), "--backend", "cpu", "--report"]).arg(&report).arg(scene);
     for value in set {
         program.args(["--set", value]);
     }
@@ -121,7 +122,7 @@ fn hash(scene: &Path, set: &[&str]) -> String {
 #[test]
 fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     let file = SceneFile::new("edit");
-    let before = hash(&file.path(), &[]);
+    let before = hash(&file.path(), &[], 5);
     let mut window = file.open();
     window.wait_for("the bar at rest", |line| line.starts_with("step ") && step_of(line) >= 60);
     window.key("space");
@@ -169,9 +170,9 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
         .replace("20_000_000", "4000000.0")
         .replace("color = \"sand\"\n\n[[body]]\nname = \"ball\"", "color = \"sand\"\nscale = 0.5\n\n[[body]]\nname = \"ball\"");
     assert_eq!(text, expected);
-    let after = hash(&file.path(), &[]);
+    let after = hash(&file.path(), &[], 5);
     std::fs::write(file.path(), SCENE).unwrap();
-    assert_eq!(after, hash(&file.path(), &["material.soft.young_modulus=4e6", "body.block.scale=0.5"]));
+    assert_eq!(after, hash(&file.path(), &["material.soft.young_modulus=4e6", "body.block.scale=0.5"], 5));
     assert_ne!(after, before);
     window.key("ctrl+q");
     assert!(window.exit_status().success());

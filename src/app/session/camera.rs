@@ -85,6 +85,7 @@ impl Session {
                 self.move_grab(at, f64::from(depth));
             }
             Effect::ReleaseGrab => self.release_grab(),
+            Effect::Widen(notches) => self.widen_grip(notches),
             Effect::Orbit(delta) => {
                 let turn = std::f32::consts::PI / self.view.height().max(1.0);
                 let floor = self.shown.scene.as_ref().and_then(|scene| floor(&scene.model)).map(|height| height as f32);

@@ -7,7 +7,7 @@ use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
 use crate::app::files::{self, Chosen};
 use crate::app::opener::MAX_STEP_MS;
-use crate::app::ui::{Action, PathField, PathPurpose};
+use crate::app::ui::{Action, After, Answer, PathField, PathPurpose};
 use crate::app::worker::{Request, Severity};
 use crate::app::{SceneSource, file_name};
 use crate::output::OutputFile;
@@ -18,15 +18,14 @@ impl Session {
     /// The scene that was loaded: a new document, or the present one, built with its changes.
     pub(super) fn open_document(&mut self, scene: &SceneInfo) {
         match (&mut self.document, &scene.scene) {
-            (Some(document), Some(_)) if !scene.source.set().is_empty() => document.built_with(scene.source.set()),
+            (Some(document), Some(_)) if scene.source.is_edited() => document.built_with(scene.source.set()),
             (document, Some(read)) => {
                 let file = match &scene.source {
                     SceneSource::Path(path) if !crate::scene::is_mesh(path) => Some(path.clone()),
                     _ => None,
                 };
                 *document = Some(Document::new(read.clone(), file));
-                self.ui.selection.clear();
-                self.ui.selection.show_all();
+                self.ui.selection.start_anew();
             }
             (document, None) => *document = None,
         }
@@ -34,7 +33,9 @@ impl Session {
 
     pub(super) fn act_on_scene(&mut self, action: Action) {
         match action {
-            Action::Edit { values, gesture } => self.edit(&values, gesture),
+            Action::Edit { values, gesture } => {
+                self.edit(&values, gesture);
+            }
             Action::Undo => self.step_back(false),
             Action::Redo => self.step_back(true),
             Action::SaveScene => match self.document.as_ref().and_then(|document| document.file.clone()) {
@@ -61,13 +62,50 @@ impl Session {
         }
     }
 
+    /// Goes on at once where nothing is lost by that, else asks.
+    pub(super) fn unless_unsaved(&mut self, after: After) {
+        match self.document.as_ref().is_some_and(Document::is_changed) {
+            true => {
+                self.log.say(format_args!("unsaved changes"));
+                self.ui.unsaved = Some(after);
+            }
+            false => self.go_on(after),
+        }
+    }
+
+    pub(super) fn answer_unsaved(&mut self, answer: Answer) {
+        let Some(after) = self.ui.unsaved.take() else { return };
+        match answer {
+            Answer::Save => {
+                self.after_save = Some(after);
+                self.act_on_scene(Action::SaveScene);
+            }
+            Answer::Discard => self.go_on(after),
+            Answer::Cancel => {}
+        }
+    }
+
+    fn go_on(&mut self, after: After) {
+        match after {
+            After::Quit => self.wishes.quit = true,
+            After::Open(source) => self.open_now(source),
+            After::Reload { on_disk } => {
+                if on_disk {
+                    self.tell(Severity::Info, format!("{} has changed on the disk: it is read again", self.file_stem()));
+                }
+                self.worker.send(Request::Reload);
+            }
+        }
+    }
+
     /// The answer of a file dialog.
     pub fn chosen(&mut self, purpose: PathPurpose, chosen: Chosen) {
         match (chosen, purpose) {
             (Chosen::File(path), PathPurpose::Open) => self.open(SceneSource::Path(path)),
             (Chosen::File(path), PathPurpose::SaveScene) => self.act(Action::SaveSceneTo(path)),
             (Chosen::File(path), PathPurpose::LoadState) => self.act(Action::LoadStateFrom(path)),
-            (Chosen::Nothing, _) => {}
+            (Chosen::File(path), PathPurpose::AddMesh) => self.act(Action::AddMesh(path)),
+            (Chosen::Nothing, _) => self.after_save = None,
             (Chosen::NoDialog, _) => self.ask_for_path(purpose),
         }
     }
@@ -76,7 +114,7 @@ impl Session {
     pub(super) fn ask_for_path(&mut self, purpose: PathPurpose) {
         let text = match purpose {
             PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
-            PathPurpose::Open | PathPurpose::LoadState => String::new(),
+            PathPurpose::Open | PathPurpose::LoadState | PathPurpose::AddMesh => String::new(),
         };
         self.ui.path_field.get_or_insert(PathField { text, purpose });
     }
@@ -94,17 +132,30 @@ impl Session {
         }
     }
 
-    fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) {
-        let Some(document) = &mut self.document else { return };
-        let before = document.scene().live_values();
+    /// Changes values of the scene; false where they are refused. Other bodies make the scene start anew.
+    pub(super) fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
+        let before = self.document.as_ref().map(|document| document.scene().live_values());
+        let is_changed = self.change(values, gesture);
+        if let (true, Some(before)) = (is_changed, before) {
+            self.follow(&before, true);
+        }
+        is_changed
+    }
+
+    /// Changes values of the scene alone.
+    pub(super) fn change(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
+        let Some(document) = &mut self.document else { return false };
         match document.change(values, gesture) {
             Ok(()) => {
                 for (path, value) in values {
                     self.log.say(format_args!("edited {path}={value}"));
                 }
-                self.follow(&before);
+                true
             }
-            Err(text) => self.tell(Severity::Error, text),
+            Err(text) => {
+                self.tell(Severity::Error, text);
+                false
+            }
         }
     }
 
@@ -116,20 +167,24 @@ impl Session {
         for path in &paths {
             self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
         }
-        self.follow(&before);
+        self.follow(&before, false);
+        self.build_if_at_start();
     }
 
-    /// Turns the values of the simulation that may be turned while it runs.
-    fn follow(&mut self, before: &LiveValues) {
+    /// Turns the values of the simulation that may be turned while it runs, or builds it with other bodies. `is_last`:
+    /// the last change can be taken back.
+    fn follow(&mut self, before: &LiveValues, is_last: bool) {
+        if self.document.as_ref().is_some_and(Document::has_other_bodies) {
+            self.build_anew(is_last);
+            return;
+        }
         let (Some(document), Some(view)) = (&self.document, self.shown.view.clone()) else { return };
         let [before, after] = [before.clone(), document.scene().live_values()].map(in_window);
-        for command in commands_between(&before, &after) {
-            // A material that nothing is made of matters to nobody.
-            let is_used = |name: &str| view.materials.iter().any(|named| named.name == name);
-            if !matches!(&command, Command::SetMaterial(named) if !is_used(&named.name)) {
-                self.command(command);
-            }
-        }
+        let mut commands = commands_between(&before, &after);
+        // A material that nothing is made of matters to nobody.
+        let is_used = |name: &str| view.materials.iter().any(|named| named.name == name);
+        commands.retain(|command| !matches!(command, Command::SetMaterial(named) if !is_used(&named.name)));
+        self.commands(commands);
     }
 
     fn save_scene(&mut self, path: &Path) {
@@ -145,6 +200,10 @@ impl Session {
                     self.tell(Severity::Error, text);
                 }
                 self.tell(Severity::Info, format!("The scene is in {} ({})", file_name(&path), folder.display()));
+                self.worker.send(Request::Saved);
+                if let Some(after) = self.after_save.take() {
+                    self.go_on(after);
+                }
             }
             Err(text) => self.tell(Severity::Error, text),
         }

@@ -13,10 +13,15 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
     }
     input.events.retain(|event| {
         let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
-        let modal = ui.is_modal() || (*key == Key::Escape && Popup::is_any_open(context));
+        let modal = ui.is_modal() || (*key == Key::Escape && (Popup::is_any_open(context) || ui.menu.is_some()));
         let Some(command) = typed(*key, *modifiers) else { return true };
         // The key that has opened a sheet closes it.
-        if modal && !(command.action == Action::Toggle(Toggle::Keys) && ui.keys_open) {
+        let closes = match command.action {
+            Action::Toggle(Toggle::Keys) => ui.keys_open,
+            Action::Toggle(Toggle::Guide) => ui.help.is_some(),
+            _ => false,
+        };
+        if modal && !closes {
             return true;
         }
         // Holding a key steps on; it toggles nothing.
@@ -66,13 +71,19 @@ mod tests {
         press(&mut input, Key::S, Modifiers::COMMAND | Modifiers::SHIFT, false);
         press(&mut input, Key::Escape, Modifiers::NONE, false);
         press(&mut input, Key::L, Modifiers::NONE, false);
+        press(&mut input, Key::D, Modifiers::COMMAND, false);
+        press(&mut input, Key::Delete, Modifiers::NONE, false);
+        press(&mut input, Key::P, Modifiers::NONE, false);
+        press(&mut input, Key::H, Modifiers::NONE, false);
         press(&mut input, Key::N, Modifiers::NONE, false);
         press(&mut input, Key::I, Modifiers::NONE, false);
         press(&mut input, Key::M, Modifiers::NONE, false);
         let actions = take_actions(&context, &mut input, &mut ui);
         let first = [Action::PlayPause, Action::StepOnce, Action::Time(TimeAction::Back), Action::OpenDialog];
         let second = [Action::Undo, Action::Redo, Action::Redo, Action::Screenshot, Action::SaveScene, Action::ClearSelection];
-        assert_eq!(actions, [&first[..], &second[..]].concat());
+        let third = [BodyAction::Duplicate, BodyAction::Delete].map(Action::Bodies);
+        let fourth = [PinAction::Held, PinAction::Leave].map(Action::Pins);
+        assert_eq!(actions, [&first[..], &second[..], &third[..], &fourth[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
         assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
         assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open && ui.tool == Some(Tool::Ruler));

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use egui::Pos2;
+
 use crate::app::worker::Snapshot;
 use crate::body::BodyRef;
 use crate::geometry::{Shape, nearest};
@@ -24,10 +26,18 @@ pub enum Question {
         ray: Ray,
         several: bool,
     },
+    /// Asks for the body that a menu is about, which opens at a point of the window.
+    Menu {
+        ray: Ray,
+        at: Pos2,
+    },
     /// Asks for the point that is set with a tool.
     Point(Ray),
     /// Asks for the point to look at.
     FrameAt(Ray),
+    FrameSelected,
+    /// Asks for the point to pin.
+    Pin(Ray),
     /// As bodies are numbered (`body::BodyNumbering`).
     FrameBodies {
         first: usize,

@@ -6,11 +6,19 @@ use crate::app::contacts::{self, ContactMark};
 use crate::app::engine::Wants;
 use crate::app::faults::Checkup;
 use crate::app::graphics::Graphics;
+use crate::app::pins;
 use crate::app::ui::Tip;
 use crate::app::worker::Request;
+use crate::math::Aabb;
 use crate::render::{Camera, Overlays, PointColors, Shading};
 use crate::stage;
 
+/// Marks of faults are at their strongest so long, then fade, and stay faint [s].
+const MARKED: f32 = 5.0;
+const FADING: f32 = 2.0;
+const FAINT: f32 = 0.2;
+/// Part of the size of all bodies that is shown around a fault.
+const LOOK_AROUND: f64 = 0.06;
 /// The mouse is at a contact that is so near, in points.
 const NEAR: f32 = 12.0;
 
@@ -67,13 +75,53 @@ impl Session {
         let mut overlays = contacts::overlays(self.contacts(), self.scale, camera, viewport, pixels);
         let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
         overlays.segments.splice(..0, stage::attachments(ends, pixels));
+        if let Some(view) = &self.shown.view {
+            overlays.points.extend(pins::overlays(&view.pins, pixels).points);
+        }
         let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
-        for checkup in self.checkups() {
-            let marks = checkup.overlays(nodes, camera.eye(), pixels);
+        for (place, checkup) in self.checkups().iter().enumerate() {
+            let strength = |finding| self.strength_of_mark(place, finding);
+            let marks = checkup.overlays(nodes, strength, camera.eye(), pixels);
             overlays.segments.extend(marks.segments);
             overlays.points.extend(marks.points);
         }
         overlays
+    }
+
+    /// How strongly a fault is marked: all at first, then faintly but for the one that was looked at last.
+    fn strength_of_mark(&self, checkup: usize, finding: usize) -> f32 {
+        let elapsed = self.marked_since.map_or(f32::INFINITY, |since| since.elapsed().as_secs_f32());
+        let now = (1.0 - (elapsed - MARKED) / FADING).clamp(FAINT, 1.0);
+        match self.looked_at {
+            None => now,
+            Some(place) if place == (checkup, finding) => 1.0,
+            Some(_) => FAINT,
+        }
+    }
+
+    /// Whether marks are about to change their strength.
+    pub(super) fn marks_fade(&self) -> bool {
+        !self.checkups().is_empty() && self.marked_since.is_some_and(|since| since.elapsed().as_secs_f32() < MARKED + FADING)
+    }
+
+    /// Flies to the first fault of a finding.
+    pub(super) fn look_at_fault(&mut self, checkup: usize, finding: usize) {
+        let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
+        let place = self.checkups().get(checkup).and_then(|found| found.first_of(finding, nodes));
+        self.looked_at = Some((checkup, finding));
+        if let Some(mut place) = place {
+            // From as near as shows what is around it.
+            let around = LOOK_AROUND * self.size_of_bodies();
+            (place.min, place.max) = (place.min.add_scalar(-around), place.max.add_scalar(around));
+            self.fly_to(&place);
+            self.log.say(format_args!("looks at finding {checkup}.{finding}"));
+        }
+    }
+
+    /// The longest side of the box around all deformable bodies at rest [m].
+    fn size_of_bodies(&self) -> f64 {
+        let points = self.shown.scene.as_ref().map(|scene| &scene.model.rest_positions[..]).unwrap_or_default();
+        if points.is_empty() { 1.0 } else { Aabb::of(points).extent().max() }
     }
 
     /// The checkups whose faults are marked.

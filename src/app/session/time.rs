@@ -9,9 +9,11 @@ use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
+use crate::app::pins::{has_pins, pins};
 use crate::app::ui::{Hint, TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
+use crate::scene::LiveValues;
 use crate::sim::past::{BranchId, EventKind, Figures, Lane, Picture, SharedPast, locked};
 use crate::sim::{Command, commands_between};
 use crate::stage;
@@ -26,6 +28,10 @@ pub struct Time {
     asked: u64,
     /// One of them has not ended yet.
     under_way: bool,
+    /// One of them has just ended.
+    has_arrived: bool,
+    /// The past was looked at in the last frame.
+    showed_past: bool,
     /// Where to look once the journey to another branch has ended [s].
     then_at: Option<f64>,
     lanes: Vec<Lane>,
@@ -71,7 +77,7 @@ impl Session {
     fn arrive(&mut self, live: &Arc<Snapshot>) {
         let has_arrived = live.journeys >= self.time.asked;
         if has_arrived && std::mem::take(&mut self.time.under_way) {
-            self.tell_other_values(live);
+            self.time.has_arrived = true;
         }
         let time = &mut self.time;
         if let Some(cursor) = &mut time.cursor {
@@ -91,20 +97,28 @@ impl Session {
         }
     }
 
-    /// Values are a part of what is gone back to: the panel may show others.
-    fn tell_other_values(&mut self, live: &Snapshot) {
-        let values = live.view.as_ref().and_then(|view| view.values.as_ref());
-        let (Some(document), Some(values)) = (&self.document, values) else { return };
-        let of_panel = in_window(document.scene().live_values());
-        let others: Vec<String> = commands_between(&of_panel, values)
-            .iter()
-            .filter_map(|command| match EventKind::of_command(command) {
-                Some(EventKind::Edited(what)) => Some(what),
-                _ => None,
-            })
-            .collect();
-        if !others.is_empty() {
-            let text = format!("Some values are as they were here, and not as the panel shows them: {}", others.join(", "));
+    /// The panel shows the values that hold where the window looks: those of the picture, or of the simulation where a
+    /// journey or the look at the past has ended. What nobody has set in the panel is told.
+    pub(super) fn follow_values(&mut self) {
+        let is_past = self.is_in_past();
+        let was_past = std::mem::replace(&mut self.time.showed_past, is_past);
+        let has_arrived = std::mem::take(&mut self.time.has_arrived);
+        if self.time.under_way || !(is_past || was_past || has_arrived) {
+            return;
+        }
+        let shown = self.shown.view.clone();
+        let (Some(document), Some(values)) = (&mut self.document, shown.as_ref().and_then(|view| view.values.as_ref())) else { return };
+        let others = |of_panel: &LiveValues| commands_between(&in_window(of_panel.clone()), values);
+        for (path, value) in document.show(|of_panel| others(of_panel).is_empty()) {
+            self.log.say(format_args!("shows {path}={}", value.unwrap_or_default()));
+        }
+        let words = |command: &Command| match EventKind::of_command(command) {
+            Some(EventKind::Edited(what)) => Some(what),
+            _ => None,
+        };
+        let left: Vec<String> = others(&document.scene().live_values()).iter().filter_map(words).collect();
+        if has_arrived && !left.is_empty() {
+            let text = format!("Some values are as they were here, and not as the panel shows them: {}", left.join(", "));
             self.tell(Severity::Info, text);
         }
     }
@@ -231,10 +245,16 @@ impl Session {
 
     /// Gives a command: to the simulation, or where a picture of the past is looked at, to a branch that begins there.
     pub(super) fn command(&mut self, command: Command) {
+        self.commands(vec![command]);
+    }
+
+    /// The same with several ones, which act together.
+    pub(super) fn commands(&mut self, commands: Vec<Command>) {
         let Some(generation) = self.live.scene.as_ref().map(|scene| scene.generation) else { return };
         match &self.time.cursor {
-            Some(cursor) if !cursor.leaving => self.go_back(vec![command], self.plays_pictures()),
-            _ => self.worker.send(Request::Command(generation, command)),
+            _ if commands.is_empty() => {}
+            Some(cursor) if !cursor.leaving => self.go_back(commands, self.plays_pictures()),
+            _ => commands.into_iter().for_each(|command| self.worker.send(Request::Command(generation, command))),
         }
     }
 
@@ -370,14 +390,19 @@ impl Time {
     /// The scene's model with the materials of a picture.
     fn model_of(&mut self, picture: &Picture, live: &Snapshot) -> Option<Arc<Model>> {
         let of_scene = live.scene.as_ref()?.model.clone();
-        let materials = &picture.details.settings.materials;
-        let fits = |model: &&Arc<Model>| model.named_materials == *materials && model.n_nodes() == of_scene.n_nodes();
+        let Some(LiveValues { materials, fixed, .. }) = &picture.details.settings.values else { return Some(of_scene) };
+        let fits = |model: &&Arc<Model>| {
+            model.named_materials == *materials && model.fixed_parts == *fixed && model.n_nodes() == of_scene.n_nodes()
+        };
         if let Some(model) = [Some(&of_scene), self.model.as_ref()].into_iter().flatten().find(fits) {
             return Some(model.clone());
         }
         let mut model = of_scene;
         for material in materials.iter().filter(|material| !model.named_materials.contains(material)).cloned().collect::<Vec<_>>() {
             model = model.with_material(&material).map_or(model, Arc::new);
+        }
+        if model.fixed_parts != *fixed {
+            model = model.with_fixed(fixed).map_or(model, Arc::new);
         }
         self.model = Some(model.clone());
         self.model.clone()
@@ -399,9 +424,10 @@ fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, w
         rigid_poses: picture.rigid_poses.clone(),
         obstacle_poses: poses.clone(),
         attachments: details.attachments.clone(),
+        pins: Arc::new(if has_pins(model) { pins(model, |node| picture.positions[node]) } else { vec![] }),
         grabs: details.grabs.clone(),
-        values: None,
-        materials: details.settings.materials.clone(),
+        values: details.settings.values.clone(),
+        materials: details.settings.values.as_ref().map(|values| values.materials.clone()).unwrap_or_default(),
         masses: details.settings.masses.clone(),
         wants,
         backend: live.view.as_ref().and_then(|view| view.backend.clone()),

@@ -2,7 +2,7 @@
 
 use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, Sense, Ui, vec2};
 
-use super::{UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
 use crate::render::Rgb;
@@ -10,7 +10,11 @@ use crate::render::Rgb;
 const WIDTH: f32 = 340.0;
 
 pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    let Some(scene) = context.snapshot.scene.as_ref().filter(|scene| state.checkups && !scene.checkups.is_empty()) else { return };
+    let Some(scene) =
+        context.snapshot.scene.as_ref().filter(|scene| state.checkups && scene.import.is_none() && !scene.checkups.is_empty())
+    else {
+        return;
+    };
     // Clear of the sign of a recording, and of the bar at the bottom.
     let top = if context.recording.is_some() { 52.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH);
@@ -25,7 +29,7 @@ pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiConte
                     if i > 0 {
                         ui.separator();
                     }
-                    checkup_ui(ui, checkup);
+                    checkup_ui(ui, i, checkup, answers);
                 }
                 for note in &scene.notes {
                     line_ui(ui, icon::INFO, theme::palette(ui.ctx()).weak, note);
@@ -49,7 +53,7 @@ fn header_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     });
 }
 
-fn checkup_ui(ui: &mut Ui, checkup: &Checkup) {
+fn checkup_ui(ui: &mut Ui, place: usize, checkup: &Checkup, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let report = &checkup.report;
     let cells = if report.kind == "tets" { "tets" } else { "triangles" };
@@ -66,28 +70,38 @@ fn checkup_ui(ui: &mut Ui, checkup: &Checkup) {
         }
     }
     ui.add_space(4.0);
-    for finding in &report.findings {
-        let color = if finding.left > 0 { &COLORS.left } else { &COLORS.mended };
-        ui.horizontal_top(|ui| {
-            let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), Sense::hover());
-            ui.painter().circle_filled(rect.center(), 4.5, Color32::from_black_alpha(120));
-            ui.painter().circle_filled(rect.center(), 3.5, painted(color));
-            ui.add(Label::new(RichText::new(&finding.sentence).size(12.5)).wrap());
-        });
-    }
+    findings_ui(ui, place, checkup, answers);
     for note in &report.notes {
         line_ui(ui, icon::INFO, palette.weak, note);
     }
 }
 
-fn line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str) {
+/// The findings of a file; `place`: of its checkup among those of the scene.
+pub fn findings_ui(ui: &mut Ui, place: usize, checkup: &Checkup, answers: &mut UiResponse) {
+    for (k, finding) in checkup.report.findings.iter().enumerate() {
+        let color = if finding.left > 0 { &COLORS.left } else { &COLORS.mended };
+        let row = ui.horizontal(|ui| {
+            let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), Sense::hover());
+            ui.painter().circle_filled(rect.center(), 4.5, Color32::from_black_alpha(120));
+            ui.painter().circle_filled(rect.center(), 3.5, painted(color));
+            let words = Button::new(RichText::new(&finding.sentence).size(12.5)).frame_when_inactive(false).truncate();
+            ui.add(words)
+        });
+        let told = format!("{}\n\nA click flies there.", finding.sentence);
+        if answers.named(format!("finding.{place}.{k}"), row.inner.on_hover_text(told)).clicked() {
+            answers.act(Action::LookAtFault { checkup: place, finding: k });
+        }
+    }
+}
+
+pub fn line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str) {
     ui.horizontal_top(|ui| {
         ui.add_sized(vec2(18.0, 18.0), Label::new(theme::icon(glyph, 15.0).color(color)));
         ui.add(Label::new(RichText::new(text).size(12.5)).wrap().selectable(true));
     });
 }
 
-fn painted(color: &Rgb) -> Color32 {
+pub fn painted(color: &Rgb) -> Color32 {
     let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
     Color32::from_rgb(r, g, b)
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use egui::{Key, Modifiers};
 
-use super::{Action, CameraAction, TimeAction, Toggle, UiContext, UiState, icon};
+use super::{Action, BodyAction, CameraAction, PinAction, TimeAction, Toggle, UiContext, UiState, icon};
 use crate::render::AxisView;
 
 /// Where a command belongs on the sheet of keys.
@@ -115,6 +115,10 @@ fn table() -> Vec<Command> {
         new(File, "Export…", icon::EXPORT, "", Action::Toggle(Toggle::Export)),
         new(File, "Undo", icon::ARROW_U_UP_LEFT, "Ctrl+Z", Action::Undo),
         new(File, "Redo", icon::ARROW_U_UP_RIGHT, "Ctrl+Y", Action::Redo).or("Ctrl+Shift+Z"),
+        new(File, "Duplicate", icon::COPY, "Ctrl+D", Action::Bodies(BodyAction::Duplicate)),
+        new(File, "Delete", icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete)),
+        new(File, "Pin what is under the mouse", icon::LOCK, "P", Action::Pins(PinAction::Held)),
+        new(File, "Leave what the mouse holds", icon::HAND_GRABBING, "H", Action::Pins(PinAction::Leave)),
         new(File, "Select nothing", icon::X, "Esc", Action::ClearSelection),
         new(File, "Quit", icon::SIGN_OUT, "Ctrl+Q", Action::Quit),
         new(Time, "Play or pause", icon::PLAY, "Space", Action::PlayPause),
@@ -144,7 +148,8 @@ fn table() -> Vec<Command> {
         new(Window, "Side panel", icon::SIDEBAR_SIMPLE, "", Action::Toggle(Toggle::SidePanel)),
         new(Window, "Light theme", icon::SUN, "", Action::Toggle(Toggle::LightTheme)),
         new(Window, "Checks of the program", icon::SEAL_CHECK, "", Action::Toggle(Toggle::Checks)),
-        new(Window, "Keys and mouse", icon::KEYBOARD, "?", Action::Toggle(Toggle::Keys)).or("F1"),
+        new(Window, "Keys and mouse", icon::KEYBOARD, "?", Action::Toggle(Toggle::Keys)).or("Shift+/"),
+        new(Window, "Guide", icon::BOOK_OPEN, "F1", Action::Toggle(Toggle::Guide)),
         new(Window, "About Pliant", icon::INFO, "", Action::Toggle(Toggle::About)),
     ]
 }
@@ -174,7 +179,7 @@ mod tests {
         assert_eq!(name(Key::S, none), None);
         assert_eq!((name(Key::R, none), name(Key::R, ctrl)), (Some("Back to the start"), Some("Reload")));
         assert_eq!((name(Key::Num1, none), name(Key::Num1, ctrl)), (Some("Front"), Some("Back")));
-        assert_eq!((name(Key::Questionmark, shift), name(Key::F1, none)), (Some("Keys and mouse"), Some("Keys and mouse")));
+        assert_eq!((name(Key::Questionmark, shift), name(Key::F1, none)), (Some("Keys and mouse"), Some("Guide")));
         assert_eq!((name(Key::Z, ctrl | shift), name(Key::Y, ctrl)), (Some("Redo"), Some("Redo")));
         assert_eq!(name(Key::Z, ctrl | Modifiers::ALT), None);
     }

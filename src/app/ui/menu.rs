@@ -6,14 +6,17 @@ use egui::{
 };
 
 use super::commands::{command, keys_of};
+use super::context_menu::add_menu_ui;
 use super::start::short_folder;
-use super::{Action, CameraAction, CheckAction, Toggle, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, BodyAction, CameraAction, CheckAction, Help, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::film::FORMATS;
+use crate::app::format;
+use crate::app::guide::PAGES;
 use crate::app::tools::Tool;
 use crate::render::{AxisView, Shading};
-use crate::sim::Field;
+use crate::sim::{Field, Grip};
 use crate::verify::CHECKS;
 
 pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -105,7 +108,7 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     ui.separator();
     command_ui(ui, state, context, answers, &Action::Screenshot);
     let recording = if context.recording.is_some() { "Stop recording" } else { "Record a film" };
-    entry_ui(ui, answers, icon::RECORD, recording, Action::ToggleRecording);
+    named_ui(ui, answers, icon::RECORD, recording, Action::ToggleRecording);
     let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
         for (format, name, _) in FORMATS {
             if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film.format == format, name)).clicked() {
@@ -125,11 +128,44 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     command_ui(ui, state, context, answers, &Action::Undo);
     command_ui(ui, state, context, answers, &Action::Redo);
     ui.separator();
+    add_menu_ui(ui, answers);
+    let has_body = state.selection.items().iter().any(|item| item.body_name().is_some());
+    ui.add_enabled_ui(has_body, |ui| {
+        named_ui(ui, answers, icon::COPY, "Duplicate", Action::Bodies(BodyAction::Duplicate));
+        named_ui(ui, answers, icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete));
+    });
+    holding_menu_ui(ui, context.grip, answers);
+    ui.separator();
     command_ui(ui, state, context, answers, &Action::ClearSelection);
-    if ui.button(with_icon(icon::EYE, "Show all bodies")).clicked() {
-        state.selection.show_all();
-        ui.close();
-    }
+    named_ui(ui, answers, icon::EYE, "Show all bodies", Action::Bodies(BodyAction::ShowAll));
+    named_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", Action::Bodies(BodyAction::UnlockAll));
+}
+
+/// How the mouse holds.
+fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
+    let menu = ui.menu_button(with_icon(icon::HAND_GRABBING, "The mouse holds"), |ui| {
+        for (firm, label, told) in [
+            (false, "Like a hand", "A soft spring, which gives way and swings."),
+            (true, "Firmly", "A stiff spring without swing, which pulls up to ten times as hard."),
+        ] {
+            let choice = ui.radio(grip.firm == firm, label).on_hover_text(told);
+            if answers.named(format!("grip.{}", label.replace(' ', "_")), choice).clicked() {
+                answers.act(Action::SetGrip(Grip { firm, ..grip }));
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.label(match grip.radius {
+            0.0 => "A point".to_owned(),
+            radius => format!("What is {} around it", format::length(radius)),
+        });
+        ui.weak("Ctrl + wheel while you hold changes that");
+        if grip.radius > 0.0 && answers.named("grip.point", ui.button("A point again")).clicked() {
+            answers.act(Action::SetGrip(Grip { radius: 0.0, ..grip }));
+            ui.close();
+        }
+    });
+    answers.named("menu.Edit.Holding", menu.response);
 }
 
 fn gallery_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -197,6 +233,10 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
         answers.named("menu.View.Faults", faults);
     }
+    if context.snapshot.scene.as_ref().is_some_and(|scene| scene.import.is_some()) {
+        let import = ui.checkbox(&mut state.import_open, "Import of the mesh");
+        answers.named("menu.View.Import", import);
+    }
     ui.separator();
     let camera = ui.menu_button(with_icon(icon::VIDEO_CAMERA, "Camera"), |ui| camera_menu_ui(ui, state, context, answers)).response;
     answers.named("menu.View.Camera", camera);
@@ -247,7 +287,7 @@ fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     let show = ui.button(with_icon(icon::SEAL_CHECK, "Show the checks"));
     state.verify_open |= answers.named("menu.Verify.Show", show).clicked();
     if context.checks.running.is_some() {
-        entry_ui(ui, answers, icon::STOP, "Cancel the run", Action::Checks(CheckAction::Cancel));
+        named_ui(ui, answers, icon::STOP, "Cancel the run", Action::Checks(CheckAction::Cancel));
         return;
     }
     let all = ui.button(with_icon(icon::PLAY, "Run all checks"));
@@ -265,6 +305,15 @@ fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
 }
 
 fn help_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    for (k, page) in PAGES.iter().enumerate() {
+        let keys = if k == 0 { keys_of(&Action::Toggle(Toggle::Guide)) } else { "" };
+        let entry = Button::new(with_icon(icon::BOOK_OPEN, page.title)).shortcut_text(keys);
+        if answers.named(format!("menu.Help.{}", page.file.trim_end_matches(".md")), ui.add(entry)).clicked() {
+            state.help = Some(Help::at(k));
+            ui.close();
+        }
+    }
+    ui.separator();
     for what in [Toggle::Palette, Toggle::Keys, Toggle::About] {
         command_ui(ui, state, context, answers, &Action::Toggle(what));
     }
@@ -274,7 +323,7 @@ fn help_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
 fn command_ui(ui: &mut Ui, state: &UiState, context: &UiContext, answers: &mut UiResponse, action: &Action) {
     let Some(command) = command(action) else { return };
     let is_enabled = command.is_enabled(state, context);
-    ui.add_enabled_ui(is_enabled, |ui| entry_ui(ui, answers, command.icon, command.name, action.clone()));
+    ui.add_enabled_ui(is_enabled, |ui| named_ui(ui, answers, command.icon, command.name, action.clone()));
 }
 
 /// An entry that shows whether something is on.
@@ -289,8 +338,13 @@ fn toggle_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse, what: T
     }
 }
 
-fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, action: Action) {
-    let button = Button::new(with_icon(icon, label)).shortcut_text(keys_of(&action));
+/// An entry with the keys of its action.
+fn named_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, action: Action) {
+    entry_ui(ui, answers, icon, label, keys_of(&action), action);
+}
+
+pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
+    let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
     if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
         answers.act(action);
         ui.close();
@@ -298,6 +352,6 @@ fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, acti
 }
 
 /// The words of an entry, after its sign.
-fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
+pub(super) fn with_icon(icon: &str, label: &str) -> (RichText, RichText) {
     (theme::icon(icon, 15.0), RichText::new(label))
 }

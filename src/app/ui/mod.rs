@@ -2,10 +2,14 @@
 
 mod checkup;
 pub mod commands;
+mod context_menu;
 mod forces;
+mod gizmo;
 mod health;
+mod help;
 mod hints;
 mod icon;
+mod import;
 mod inside;
 mod inspector;
 mod left_behind;
@@ -26,6 +30,7 @@ mod toasts;
 mod tools;
 mod transport;
 mod tree;
+mod unsaved;
 mod value;
 mod verify;
 mod warnings;
@@ -50,9 +55,12 @@ use super::worker::{Notice, Snapshot};
 use crate::cancel::Progress;
 use crate::render::{AxisView, ViewOptions};
 use crate::scene::{self, GALLERY_SESSION, Scene};
-use crate::sim::Field;
 use crate::sim::past::BranchId;
+use crate::sim::{Field, Grip};
 
+pub use context_menu::ContextMenu;
+pub use gizmo::GizmoView;
+pub use help::Help;
 pub use hints::{Hint, Hints};
 pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
@@ -61,6 +69,7 @@ pub use record::{RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
 pub use tools::ToolMarks;
+pub use unsaved::After;
 
 /// A wish of the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +118,21 @@ pub enum Action {
     LoadState,
     LoadStateFrom(PathBuf),
     ClearSelection,
+    /// What becomes of changes that are not saved.
+    Unsaved(Answer),
+    /// Something is done to what is selected.
+    Bodies(BodyAction),
+    Pins(PinAction),
+    /// How the mouse holds from now on.
+    SetGrip(Grip),
+    /// A mesh to be chosen, which becomes a body of the scene.
+    AddMeshDialog,
+    AddMesh(PathBuf),
+    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
+    LookAtFault {
+        checkup: usize,
+        finding: usize,
+    },
     Checks(CheckAction),
     Time(TimeAction),
     Camera(CameraAction),
@@ -156,6 +180,8 @@ pub enum Toggle {
     Gallery,
     Keys,
     About,
+    /// The guide.
+    Guide,
     Palette,
     Checks,
     Plots,
@@ -182,6 +208,78 @@ pub enum CameraAction {
     /// To a named view, by its place in the list.
     Go(usize),
     Delete(usize),
+}
+
+/// What to do where changes are not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Save,
+    Discard,
+    Cancel,
+}
+
+/// A wish about bodies: those that are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BodyAction {
+    FlyTo,
+    /// Hides them in the view, or shows them.
+    Hide(bool),
+    HideOthers,
+    ShowAll,
+    /// Whether they can be picked and changed.
+    Lock(bool),
+    UnlockAll,
+    /// Puts them back to where they started, while all others go on.
+    PutBack,
+    Duplicate,
+    Delete,
+    Add(NewBody),
+}
+
+/// A wish about what is pinned or held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PinAction {
+    /// Pins what the mouse holds.
+    Held,
+    /// Pins what the menu is about.
+    Here,
+    /// A part of a body that is fixed, by its place.
+    Unpin(String, usize),
+    UnpinAll(String),
+    /// Leaves what the mouse holds where it is, held.
+    Leave,
+    /// Lets go of a grab that was left.
+    LetGo(u32),
+}
+
+/// A body of a simple shape that can be added to a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewBody {
+    SoftBall,
+    SoftBlock,
+    SoftRing,
+    RigidBall,
+    RigidBlock,
+    FixedBlock,
+    Floor,
+}
+
+impl NewBody {
+    pub const ALL: [Self; 7] =
+        [Self::SoftBall, Self::SoftBlock, Self::SoftRing, Self::RigidBall, Self::RigidBlock, Self::FixedBlock, Self::Floor];
+
+    /// As the window says it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SoftBall => "Soft ball",
+            Self::SoftBlock => "Soft block",
+            Self::SoftRing => "Soft ring",
+            Self::RigidBall => "Rigid ball",
+            Self::RigidBlock => "Rigid block",
+            Self::FixedBlock => "Fixed block",
+            Self::Floor => "Floor",
+        }
+    }
 }
 
 /// A wish about the recorded past.
@@ -221,6 +319,10 @@ pub struct UiState {
     pub tree_for_room: Option<bool>,
     pub tree: tree::TreeState,
     pub selection: Selection,
+    /// What can be done to what was clicked with the right button.
+    pub menu: Option<ContextMenu>,
+    /// What waits for an answer about changes that are not saved.
+    pub unsaved: Option<After>,
     pub keys_open: bool,
     pub about_open: bool,
     /// The start page is shown instead of the scene.
@@ -234,6 +336,8 @@ pub struct UiState {
     pub hints: Hints,
     /// The name that is typed for a view to be saved.
     pub view_name: Option<String>,
+    /// The page of the guide that is open.
+    pub help: Option<Help>,
     /// The list of checks is shown.
     pub verify_open: bool,
     /// Place in `verify::CHECKS` of the one that is shown in full.
@@ -253,6 +357,8 @@ pub struct UiState {
     pub color_range: Option<[f64; 2]>,
     /// The doctor's reports are shown, and faults of meshes are marked.
     pub checkups: bool,
+    /// The sheet of an opened mesh is shown.
+    pub import_open: bool,
     pub plots: PlotsState,
     /// What a click in the view does, instead of selecting.
     pub tool: Option<Tool>,
@@ -284,6 +390,7 @@ pub enum PathPurpose {
     Open,
     SaveScene,
     LoadState,
+    AddMesh,
 }
 
 /// Everything that a frame of panels reads.
@@ -305,7 +412,12 @@ pub struct UiContext<'a> {
     pub gallery: &'a [GalleryItem],
     pub recording: Option<RecordingView>,
     pub studio: Studio,
-    pub grab: Option<GrabMark>,
+    /// What the mouse holds first, if it holds something.
+    pub grabs: &'a [GrabMark],
+    /// How the mouse holds.
+    pub grip: Grip,
+    /// The handles of the selected body, where it can be placed.
+    pub gizmo: Option<&'a GizmoView>,
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
     /// What is told of the contact under the mouse.
@@ -368,6 +480,8 @@ impl Default for UiState {
             tree_for_room: None,
             tree: tree::TreeState::default(),
             selection: Selection::default(),
+            menu: None,
+            unsaved: None,
             keys_open: false,
             about_open: false,
             start_open: false,
@@ -377,6 +491,7 @@ impl Default for UiState {
             chosen: vec![],
             hints: Hints::default(),
             view_name: None,
+            help: None,
             verify_open: false,
             verify_selected: 0,
             path_field: None,
@@ -388,6 +503,7 @@ impl Default for UiState {
             hold_range: false,
             color_range: None,
             checkups: false,
+            import_open: true,
             plots: PlotsState::default(),
             tool: None,
             forces_by_body: false,
@@ -430,7 +546,13 @@ impl UiState {
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
         let has_field = self.palette.is_some() || self.view_name.is_some() || self.path_field.is_some();
-        self.keys_open || self.about_open || self.gallery_open || self.record.open || has_field
+        self.keys_open
+            || self.about_open
+            || self.gallery_open
+            || self.record.open
+            || self.help.is_some()
+            || self.unsaved.is_some()
+            || has_field
     }
 
     /// Shows what was hidden, or hides what was shown.
@@ -449,6 +571,7 @@ impl UiState {
             Toggle::About => self.about_open ^= true,
             Toggle::Palette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
             Toggle::Checks => self.verify_open ^= true,
+            Toggle::Guide => self.help = if self.help.is_some() { None } else { Some(Help::default()) },
             Toggle::Plots => self.plots.open ^= true,
             Toggle::Inside => self.inside.open ^= true,
             Toggle::Ruler => self.tool = if self.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) },
@@ -508,6 +631,8 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     verify::verify_ui(root, state, context, &mut answers);
     hints::hints_ui(root, free, state, &mut answers);
     let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
+    context_menu::context_menu_ui(root, state, context, &mut answers);
+    unsaved::unsaved_ui(root, state, context, &mut answers);
     Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
 }
 
@@ -520,6 +645,11 @@ fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
 impl UiResponse {
     fn act(&mut self, action: Action) {
         self.actions.push(action);
+    }
+
+    /// Names a place for the event log.
+    fn place(&mut self, name: String, at: Rect) {
+        self.landmarks.push((name, at));
     }
 
     /// Names a widget for the event log, and passes it on.

@@ -9,6 +9,9 @@ use egui::{
 
 use super::checkup::checkups_ui;
 use super::commands::{Group, commands};
+use super::gizmo::gizmo_ui;
+use super::help::help_ui;
+use super::import::import_ui;
 use super::legend::coloring_ui;
 use super::palette::palette_ui;
 use super::record::record_ui;
@@ -27,6 +30,8 @@ pub struct GrabMark {
     pub target: Pos2,
     /// [N]; None until the first step pulled.
     pub force: Option<f64>,
+    /// Of what is held around the point, in points of the window; 0 for a point.
+    pub radius: f32,
 }
 
 /// Meaning of the arrows of contacts.
@@ -46,7 +51,10 @@ pub struct Tip {
 }
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    if let Some(mark) = &context.grab {
+    if let Some(gizmo) = context.gizmo {
+        gizmo_ui(root, view, gizmo, answers);
+    }
+    for mark in context.grabs {
         grab_ui(root, view, mark);
     }
     if let Some(recording) = &context.recording {
@@ -66,6 +74,9 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     }
     checkups_ui(root, view, state, context, answers);
     step_ui(root, view, context, answers);
+    if state.panels_visible {
+        import_ui(root, view, state, context, answers);
+    }
     building_ui(root, view, context, answers);
     if !state.panels_visible {
         hidden_hint_ui(root, view);
@@ -90,6 +101,7 @@ pub fn sheets_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
     if state.view_name.is_some() {
         view_name_ui(root, state, answers);
     }
+    help_ui(root, state, answers);
     if state.path_field.is_some() {
         path_ui(root, state, answers);
     }
@@ -102,6 +114,9 @@ fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     let shade = Color32::from_black_alpha(110);
     painter.line_segment([mark.point, mark.target], Stroke::new(4.0, shade));
     painter.line_segment([mark.point, mark.target], Stroke::new(2.0, palette.accent));
+    if mark.radius > 0.0 {
+        painter.circle_stroke(mark.point, mark.radius, Stroke::new(1.5, palette.accent.gamma_multiply(0.7)));
+    }
     painter.circle(mark.point, 4.5, palette.accent, Stroke::new(1.5, shade));
     painter.circle(mark.target, 6.0, Color32::TRANSPARENT, Stroke::new(2.0, palette.accent));
     let Some(force) = mark.force else { return };
@@ -281,13 +296,18 @@ fn hidden_hint_ui(root: &Ui, view: Rect) {
 }
 
 /// What the mouse does over the view.
-const MOUSE: [(&str, &str); 9] = [
+const MOUSE: [(&str, &str); 14] = [
     ("Left drag on a body", "pull it"),
     ("  with Shift, or wheel", "nearer or away"),
+    ("  with Ctrl + wheel", "hold more around it"),
+    ("  P, or H, meanwhile", "pin it, or leave it held"),
     ("Left drag beside it", "turn the view"),
     ("Right drag", "turn the view"),
     ("Middle or Shift + right", "move the view"),
     ("Wheel", "zoom to the cursor"),
+    ("Right click", "what can be done to it"),
+    ("Arrows, rings, box", "place it at the start"),
+    ("  with Ctrl", "in steps"),
     ("Double click", "look at it"),
     ("Click", "select it"),
     ("  with Ctrl or Shift", "select several"),
@@ -392,6 +412,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             ("Open a scene, a mesh or a session", hint, "Open")
         }
         PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
+        PathPurpose::AddMesh => ("Add a body from a mesh", format!("A mesh ({endings}) that becomes a soft body."), "Add"),
         PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
     };
     let mut opened = None;
@@ -423,6 +444,7 @@ fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             PathPurpose::Open => Action::OpenPath(path),
             PathPurpose::SaveScene => Action::SaveSceneTo(path),
             PathPurpose::LoadState => Action::LoadStateFrom(path),
+            PathPurpose::AddMesh => Action::AddMesh(path),
         });
     }
 }

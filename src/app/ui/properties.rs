@@ -3,7 +3,7 @@
 use egui::{Button, CornerRadius, Frame, Margin, RichText, Ui};
 
 use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
-use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
@@ -27,14 +27,37 @@ pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answ
     if document.is_pending() {
         pending_ui(ui, answers);
     }
+    let is_locked = alike.iter().any(|item| state.selection.is_item_locked(item));
+    if is_locked {
+        locked_ui(ui, state, &alike, answers);
+    }
+    ui.add_enabled_ui(!is_locked, |ui| tables_ui(ui, &alike, &last, scene, document, context, answers));
+}
+
+fn tables_ui(
+    ui: &mut Ui,
+    alike: &[Item],
+    last: &Item,
+    scene: &SceneInfo,
+    document: &Document,
+    context: &UiContext,
+    answers: &mut UiResponse,
+) {
+    if let Some((body, part)) = last.as_pin() {
+        ui.label(RichText::new(format!("Holds a part of {body} where it is.")).size(12.5));
+        if answers.named("pin.remove", ui.button("Unpin")).clicked() {
+            answers.act(Action::Pins(PinAction::Unpin(body.to_owned(), part)));
+        }
+        return;
+    }
     let mut tables: Vec<String> = vec![];
-    for item in &alike {
+    for item in alike {
         if !tables.contains(&item.path) {
             tables.push(item.path.clone());
         }
     }
     if let Some(name) = last.body_name() {
-        body_figures_ui(ui, scene, context.snapshot.view.as_deref(), &last);
+        body_figures_ui(ui, scene, context.snapshot.view.as_deref(), last);
         let others: Vec<&str> = alike.iter().filter_map(Item::body_name).collect();
         friction_ui(ui, scene, document, name, &others, answers);
         heading_ui(ui, "From the start");
@@ -46,7 +69,7 @@ pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answ
     match last.path.as_str() {
         "contact" => {
             for group in groups.iter().filter(|group| group.title.is_empty()) {
-                values_ui(ui, group, &last, &tables, context, answers);
+                values_ui(ui, group, last, &tables, context, answers);
             }
             pairs_ui(ui, scene, document, answers);
         }
@@ -55,7 +78,7 @@ pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answ
                 preset_ui(ui, document, name, &tables, answers);
             }
             for group in &groups {
-                values_ui(ui, group, &last, &tables, context, answers);
+                values_ui(ui, group, last, &tables, context, answers);
             }
             if let Some(name) = path.strip_prefix("material.") {
                 damping_ui(ui, context.snapshot.view.as_deref(), name);
@@ -98,6 +121,18 @@ fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answe
         ui.label(RichText::new(told).size(11.5).color(palette.weak));
     }
     ui.add_space(2.0);
+}
+
+/// What is locked is only shown.
+fn locked_ui(ui: &mut Ui, state: &mut UiState, items: &[Item], answers: &mut UiResponse) {
+    ui.horizontal(|ui| {
+        ui.label(theme::icon(icon::LOCK, 13.0));
+        ui.label(RichText::new("Locked").size(12.0));
+        if answers.named("selection.unlock", ui.add(Button::new(RichText::new("Unlock").size(12.0)))).clicked() {
+            state.selection.unlock(items);
+        }
+    });
+    ui.add_space(4.0);
 }
 
 /// What was changed acts from the start.
@@ -348,7 +383,7 @@ fn pairs_with(friction: &Friction, pair: [&str; 2], value: f64) -> String {
 }
 
 /// Real materials to begin with: the numbers that the scene gives become those of the preset.
-fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String], answers: &mut UiResponse) {
+pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String], answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let current = document.scene().live_values().materials.into_iter().find(|named| named.name == name);
     let is_it = |preset: &Preset| {

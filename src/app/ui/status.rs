@@ -27,7 +27,7 @@ pub fn status_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answer
             ui.label(small(format!("drawn by {short}"))).on_hover_text(context.adapter);
             badge_ui(ui, state, context, answers);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let hint = if context.grab.is_some() {
+                let hint = if !context.grabs.is_empty() {
                     "Release to let go   ·   Shift moves it nearer or away"
                 } else {
                     "Drag a body to pull it   ·   drag beside it to turn   ·   ?  for all keys"

@@ -160,7 +160,7 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
                     bar(since, x);
                 }
             }
-            EventKind::Edited(_) => {
+            EventKind::Edited(_) | EventKind::PutBack(_) => {
                 let top = strip.top() + 1.0;
                 let wedge = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];
                 painter.add(egui::Shape::convex_polygon(wedge, palette.text, Stroke::new(1.0, palette.card)));

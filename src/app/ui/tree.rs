@@ -5,12 +5,12 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, ContextMenu, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
 use crate::app::selection::{Item, Pick, all_bodies};
 use crate::body::{BodyRef, base_name};
-use crate::model::Model;
+use crate::model::{Extent, FixedParts, Model};
 use crate::stage::{body_color, obstacle_color, rigid_color};
 
 /// State of the panel that stays between frames.
@@ -144,6 +144,13 @@ fn all_lines(scene: &SceneInfo, document: Option<&Document>, state: &TreeState) 
     };
     let materials = document.scene().material_names().into_iter().map(|name| (format!("material.{name}"), name));
     section("Materials", icon::DROP, materials.collect());
+    let fixed = document.scene().live_values().fixed;
+    let pins_of = |fixed: &FixedParts| {
+        let is_pin = |(_, part): &(usize, &Extent)| matches!(part, Extent::Spheres(_));
+        let pins = fixed.parts.iter().enumerate().filter(is_pin).map(|(part, _)| Item::pin(&fixed.body, part));
+        pins.map(|pin| (pin.path.clone(), pin.title())).collect::<Vec<_>>()
+    };
+    section("Pins", icon::PUSH_PIN, fixed.iter().flat_map(pins_of).collect());
     let tables =
         [("simulation", "Simulation"), ("contact", "Contact"), ("camera", "Camera"), ("light", "Light"), ("recording", "Recording")];
     section("Scene", icon::SLIDERS_HORIZONTAL, tables.map(|(path, label)| (path.to_owned(), label.to_owned())).into());
@@ -224,6 +231,12 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
         let place = Rect::from_center_size(pos2(right - 8.0, middle), vec2(20.0, LINE));
         eye_ui(ui, line, bodies, place, (is_hidden, hovered), state, answers);
         right -= 20.0;
+        let is_locked = bodies.iter().all(|name| state.selection.is_locked(name));
+        if is_locked || hovered || is_selected {
+            let place = Rect::from_center_size(pos2(right - 8.0, middle), vec2(18.0, LINE));
+            lock_ui(ui, line, bodies, place, is_locked, state, answers);
+            right -= 18.0;
+        }
     }
     if let Some(is_open) = unfolded {
         let place = Rect::from_center_size(pos2(right - 6.0, middle), vec2(16.0, LINE));
@@ -246,7 +259,18 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
     ui.painter().galley(pos2(left + 16.0, middle - 0.5 * label.size().y), label, text_color);
     let hint = if bodies.is_empty() { "Click shows its values" } else { "Click shows its values, double click looks at it" };
     let response = answers.named(format!("tree.{}", item_name(item)), response).on_hover_text(format!("{}\n{hint}", line.label));
-    if response.double_clicked() && !bodies.is_empty() {
+    if response.secondary_clicked() && (!bodies.is_empty() || item.as_pin().is_some()) {
+        if !is_selected {
+            state.selection.pick(item, Pick::Only, order);
+        }
+        let pin = item.as_pin().map(|(body, part)| (body.to_owned(), part));
+        state.menu = response.interact_pointer_pos().or(ui.input(|input| input.pointer.latest_pos())).map(|at| ContextMenu {
+            at,
+            can_pin: false,
+            pin,
+            held: None,
+        });
+    } else if response.double_clicked() && !bodies.is_empty() {
         look_at(context, bodies, answers);
     } else if response.clicked() {
         let modifiers = ui.input(|input| input.modifiers);
@@ -298,6 +322,19 @@ fn eye_ui(
     ui.painter().text(place.center(), egui::Align2::CENTER_CENTER, sign, theme::icon_font(13.0), color);
     if answers.named(format!("eye.{}", line.label), response).on_hover_text(told).clicked() {
         state.selection.hide(bodies.iter().map(String::as_str), !is_hidden);
+    }
+}
+
+fn lock_ui(ui: &mut Ui, line: &Line, bodies: &[String], place: Rect, is_locked: bool, state: &mut UiState, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let response = ui.interact(place, ui.scope_id().with(("lock", &line.label)), Sense::click()).on_hover_cursor(CursorIcon::PointingHand);
+    let told = if is_locked { format!("Unlock {}", line.label) } else { format!("Lock {}: it cannot be picked or changed", line.label) };
+    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_locked, &told));
+    let sign = if is_locked { icon::LOCK } else { icon::LOCK_OPEN };
+    let color = if is_locked || response.hovered() { palette.text } else { palette.weak };
+    ui.painter().text(place.center(), egui::Align2::CENTER_CENTER, sign, theme::icon_font(13.0), color);
+    if answers.named(format!("lock.{}", line.label), response).on_hover_text(told).clicked() {
+        state.selection.lock(bodies.iter().map(String::as_str), !is_locked);
     }
 }
 

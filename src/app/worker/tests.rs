@@ -95,6 +95,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         name: source.label(),
         model: Arc::new(ModelBuilder::default().build().expect("nothing is a model")),
         scene: None,
+        files: vec![],
         build_ms: 0.0,
         camera: Camera::default(),
         has_camera: true,
@@ -102,6 +103,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         frames_per_second: 50.0,
         probes: vec![],
         notes: if source.label() == "mended" { vec!["the mesh was mended".into()] } else { vec![] },
+        import: None,
         checkups: vec![],
     }
 }

@@ -27,6 +27,11 @@ use crate::scene::{BackendChoice, builtin_scenes};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:\n  \
+                  pliant bench                                     steps of a falling bunny\n  \
+                  pliant bench step gallery --threads 1,2          a scene, with one thread and with two\n  \
+                  pliant bench copy spmv --json records.json       memory and matrix products\n  \
+                  pliant bench step --help                         the options of one measurement")]
 pub struct BenchArgs {
     #[command(subcommand)]
     command: Option<BenchCommand>,
@@ -125,6 +130,48 @@ impl Word {
     }
 }
 
+/// Options that some measurements alone take.
+const OPTIONS: [(&str, &[Name]); 12] = {
+    use Name::{Cg, Detection, Model, Rotation, Spmv, Step, Update};
+    [
+        ("--mesh", &[Spmv, Cg, Rotation, Update, Model]),
+        ("--matrix", &[Spmv, Cg, Model]),
+        ("--size", &[Spmv, Cg, Rotation, Update, Step, Model]),
+        ("--iterations", &[Cg]),
+        ("--devices", &[Cg]),
+        ("--scene", &[Step, Detection]),
+        ("--set", &[Step, Detection]),
+        ("--steps", &[Step, Detection]),
+        ("--warm-up", &[Step]),
+        ("--check", &[Step]),
+        ("--detection", &[Step]),
+        ("--predict", &[Step]),
+    ]
+};
+
+/// The help of one measurement, with the options that it takes, where `words` ask for it: `bench step --help`.
+pub fn help_of(words: impl Iterator<Item = String>) -> Option<clap::Command> {
+    let words: Vec<String> = words.collect();
+    let rest = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["help", "bench", ..] => &words[2..],
+        ["bench", ..] if words.iter().any(|word| word == "--help" || word == "-h") => &words[1..],
+        _ => return None,
+    };
+    let named: Vec<Name> = rest.iter().filter_map(|word| Name::from_str(word, false).ok()).collect();
+    let [name] = named[..] else { return None };
+    let takes =
+        |id: &str| OPTIONS.iter().find(|(option, _)| option[2..].replace('-', "_") == id).is_none_or(|(_, takers)| takers.contains(&name));
+    let about = name.to_possible_value().and_then(|value| value.get_help().cloned()).unwrap_or_default();
+    let title = format!("pliant bench {}", name.name());
+    let scenes = if takes("scene") { " [SCENE]..." } else { "" };
+    let mut command = super::command();
+    command.build();
+    let bench = command.find_subcommand("bench")?.clone();
+    let hide = |arg: clap::Arg| if arg.get_id() == "words" || !takes(arg.get_id().as_str()) { arg.hide(true) } else { arg };
+    let bench = bench.about(about.clone()).long_about(about).after_help("").override_usage(format!("{title} [OPTIONS]{scenes}"));
+    Some(bench.mut_args(hide).mut_subcommands(|part| part.hide(true)).bin_name(title))
+}
+
 impl BenchArgs {
     fn names(&self) -> Vec<Name> {
         let names = self.words.iter().filter_map(|word| if let Word::Name(name) = word { Some(*name) } else { None });
@@ -140,21 +187,21 @@ impl BenchArgs {
 
     /// Refuses options that nothing of what is measured takes.
     fn check(&self) -> Result<(), Failure> {
-        use Name::{Cg, Detection, Model, Rotation, Spmv, Step, Update};
-        let options: [(&str, bool, &[Name]); 12] = [
-            ("--mesh", !self.matrices.mesh.is_empty(), &[Spmv, Cg, Rotation, Update, Model]),
-            ("--matrix", !self.matrices.matrix.is_empty(), &[Spmv, Cg, Model]),
-            ("--size", self.size.is_some(), &[Spmv, Cg, Rotation, Update, Step, Model]),
-            ("--iterations", self.cg.iterations.is_some(), &[Cg]),
-            ("--devices", self.cg.devices.is_some(), &[Cg]),
-            ("--scene", !self.scenes().is_empty(), &[Step, Detection]),
-            ("--set", !self.step.set.is_empty(), &[Step, Detection]),
-            ("--steps", self.step.steps.is_some(), &[Step, Detection]),
-            ("--warm-up", self.step.warm_up.is_some(), &[Step]),
-            ("--check", self.step.check, &[Step]),
-            ("--detection", self.step.detection.is_some(), &[Step]),
-            ("--predict", self.step.predict.is_some(), &[Step]),
+        let given = [
+            !self.matrices.mesh.is_empty(),
+            !self.matrices.matrix.is_empty(),
+            self.size.is_some(),
+            self.cg.iterations.is_some(),
+            self.cg.devices.is_some(),
+            !self.scenes().is_empty(),
+            !self.step.set.is_empty(),
+            self.step.steps.is_some(),
+            self.step.warm_up.is_some(),
+            self.step.check,
+            self.step.detection.is_some(),
+            self.step.predict.is_some(),
         ];
+        let options = OPTIONS.iter().zip(given).map(|((option, takers), given)| (option, given, takers));
         for (option, given, takers) in options {
             if given && !self.names().iter().any(|name| takers.contains(name)) {
                 let takers: Vec<_> = takers.iter().map(|name| name.name()).collect();
@@ -165,7 +212,7 @@ impl BenchArgs {
             return Err(Failure::Input(format!("bench {} takes one number of threads; several are for bench step", name.name())));
         }
         let names = self.names();
-        let on_cpu_only = names.iter().find(|name| matches!(name, Rotation | Update));
+        let on_cpu_only = names.iter().find(|name| matches!(name, Name::Rotation | Name::Update));
         match on_cpu_only {
             Some(name) if self.machine.place.backend() == Some(BackendChoice::Gpu) => {
                 Err(Failure::Input(format!("bench {} measures the CPU; leave out --backend gpu", name.name())))
@@ -357,7 +404,7 @@ fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
 
@@ -365,6 +412,19 @@ mod tests {
     struct Line {
         #[command(flatten)]
         bench: BenchArgs,
+    }
+
+    #[test]
+    fn each_measurement_has_its_own_help() {
+        let help = |line: &str| help_of(line.split_whitespace().map(str::to_owned)).map(|mut command| command.render_help().to_string());
+        let (step, copy) = (help("bench step --help").unwrap(), help("help bench copy").unwrap());
+        assert!(step.contains("--warm-up") && step.contains("Usage: pliant bench step [OPTIONS] [SCENE]..."), "{step}");
+        assert!(!step.contains("--iterations") && !copy.contains("--warm-up") && copy.contains("bandwidth"), "{copy}");
+        for other in ["bench --help", "bench step", "bench step copy --help", "run step --help"] {
+            assert_eq!(help(other), None, "{other}");
+        }
+        let ids: Vec<String> = Line::command().get_arguments().map(|arg| arg.get_id().to_string()).collect();
+        assert!(OPTIONS.iter().all(|(option, _)| ids.contains(&option[2..].replace('-', "_"))), "{ids:?}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn normals_come_in_from_a_file() {
         }
     }
     std::fs::write(folder.join("in.obj"), text).unwrap();
-    let flags = ["body.body.tets=1000", "body.body.subdivide=\"off\"", "body.body.rotation=[0.0, 90.0, 0.0]"].map(String::from);
+    let flags = ["body.0.tets=1000", "body.0.subdivide=\"off\"", "body.0.rotation=[0.0, 90.0, 0.0]"].map(String::from);
     let built = build(&Scene::from_mesh_with(&folder.join("in.obj"), &flags).unwrap()).unwrap();
     let body = &built.model.bodies[0];
     let found = body.normals.as_ref().unwrap();

@@ -50,7 +50,14 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
             }
         }
     }
-    // A lid is flat and takes up the texture of the triangles around it.
+    // A lid is flat and takes up texture and colour of the triangles around it.
+    if let Some(colors) = &mut surface.colors {
+        let mut at = vec![[1.0; 3]; surface.positions.len()];
+        for (triangle, color) in surface.triangles[..before].iter().zip(&*colors) {
+            triangle.iter().for_each(|&v| at[v as usize] = *color);
+        }
+        colors.extend(surface.triangles[before..].iter().map(|t| at[t[0] as usize]));
+    }
     if let Some(mut normals) = surface.normals.take() {
         normals.extend((before..surface.triangles.len()).map(|t| surface.flat_normals(t)));
         surface.normals = Some(normals);

@@ -65,8 +65,8 @@ impl fmt::Display for Report {
         let [x, y, z] = self.size;
         writeln!(f, "{x:.6} x {y:.6} x {z:.6} in units of the file")?;
         match (self.area, self.quality) {
-            (Some(area), _) => writeln!(f, "area {area:.6e}, volume {:.6e}", self.volume)?,
-            (_, Some([worst, mean])) => writeln!(f, "volume {:.6e}; quality {worst:.3} at worst, {mean:.3} in the mean", self.volume)?,
+            (Some(area), _) => writeln!(f, "area {}, volume {}", figures(area), figures(self.volume))?,
+            (_, Some([worst, mean])) => writeln!(f, "volume {}; quality {worst:.3} at worst, {mean:.3} in the mean", figures(self.volume))?,
             _ => {}
         }
         for note in &self.notes {
@@ -83,6 +83,12 @@ impl fmt::Display for Report {
     }
 }
 
+/// Six figures, with an exponent only where they need one.
+fn figures(x: f64) -> String {
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
 fn examine_surface(surface: &SurfaceMesh, notes: &[String], cancel: &CancelToken) -> Result<Report, Cancelled> {
     let (mended, _) = mend_unless(surface.clone(), cancel)?;
     let before = diagnose(surface);
@@ -94,8 +100,8 @@ fn examine_surface(surface: &SurfaceMesh, notes: &[String], cancel: &CancelToken
     } else if mended.triangles.is_empty() {
         "unfit: no triangle with three corners is left"
     } else {
-        "broken: it can be simulated as the cells of a grid that touch it or lie inside by its winding number; it then touches others with \
-         the outside of its tets"
+        "broken, and usable all the same: it is filled with the cells of a grid that touch it or lie inside by its winding number, and \
+         touches others with the outside of its tets"
     };
     Ok(Report {
         kind: "surface",
@@ -213,10 +219,10 @@ pub fn scale_hint(longest: f64) -> Option<String> {
     let unit = units.iter().find(|(_, scale)| PLAUSIBLE.contains(&(longest * scale)));
     let advice = match unit {
         Some((unit, scale)) => format!("if it is in {unit}, give scale = {scale} ({:.3} m)", longest * scale),
-        None => "give the size that is meant".to_owned(),
+        None => "say how long it is meant to be".to_owned(),
     };
     let longest = if (1e-4..1e7).contains(&longest) { format!("{longest:.4}") } else { format!("{longest:.3e}") };
-    Some(format!("the longest side is {longest} units of the file; as metres that is unusual: {advice}, or give size in metres"))
+    Some(format!("the longest side is {longest} units of the file; as metres that is unusual: {advice}, or give size = 0.3 for 0.3 m"))
 }
 
 #[cfg(test)]
@@ -266,6 +272,6 @@ mod tests {
         assert_eq!(scale_hint(0.3), None);
         assert!(scale_hint(229.0).unwrap().contains("millimetres, give scale = 0.001 (0.229 m)"));
         assert!(scale_hint(0.003).unwrap().contains("size"));
-        assert!(scale_hint(1e9).unwrap().contains("give the size"));
+        assert!(scale_hint(1e9).unwrap().contains("say how long"));
     }
 }

@@ -32,8 +32,13 @@ struct Reader {
     /// Normals of the corners of each triangle, up to the last part with normals; 0 in parts without normals, which
     /// then get the normals of their triangles.
     normals: Vec<CornerNormals>,
+    /// Colours of triangles, up to the last part with a colour.
+    colors: Vec<[f32; 3]>,
     notes: Vec<String>,
 }
+
+/// Of parts without a colour beside others that have one.
+const UNCOLORED: [f32; 3] = [0.5; 3];
 
 /// The vertices of one part of a mesh: their place in the surface, and what the corners of triangles take from them.
 struct Part {
@@ -41,6 +46,7 @@ struct Part {
     n_vertices: usize,
     texture: Vec<[f32; 2]>,
     normals: Vec<[f32; 3]>,
+    color: Option<[f32; 3]>,
     /// Whether the part's transform mirrors, which turns triangles inside out.
     is_mirrored: bool,
 }
@@ -59,14 +65,18 @@ pub(super) fn parse(source: Source, beside: super::Beside) -> Result<MeshFile, F
     let buffers: Vec<Vec<u8>> =
         document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
     check_views(&document.buffer_views, &buffers)?;
-    let mut reader =
-        Reader { document, buffers, surface: SurfaceMesh::default(), texture: Vec::new(), normals: Vec::new(), notes: Vec::new() };
+    let (texture, normals, colors, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut reader = Reader { document, buffers, surface: SurfaceMesh::default(), texture, normals, colors, notes };
     reader.scene()?;
-    let Reader { mut surface, mut texture, mut normals, notes, .. } = reader;
+    let Reader { mut surface, mut texture, mut normals, mut colors, notes, .. } = reader;
     let n_triangles = surface.triangles.len();
     if !texture.is_empty() {
         texture.resize(n_triangles, Default::default());
         surface.texture_coordinates = Some(texture);
+    }
+    if !colors.is_empty() {
+        colors.resize(n_triangles, UNCOLORED);
+        surface.colors = Some(colors);
     }
     if !normals.is_empty() {
         normals.resize(n_triangles, Default::default());
@@ -135,6 +145,7 @@ impl Reader {
                 n_vertices: self.add_vertices(mesh, positions, world)?,
                 texture: self.texture_coordinates(texture)?,
                 normals: self.normals(normals, world)?,
+                color: self.document.color(&self.document.meshes[mesh].primitives[i]),
                 is_mirrored: world.determinant() < 0.0,
             };
             let corners = self.corners(mesh, indices, part.n_vertices)?;
@@ -197,6 +208,10 @@ impl Reader {
         let triangle = if part.is_mirrored { [a, c, b] } else { [a, b, c] };
         let before = self.surface.triangles.len();
         self.surface.triangles.push(triangle.map(|corner| (part.first + corner) as u32));
+        if let Some(color) = part.color {
+            self.colors.resize(before, UNCOLORED);
+            self.colors.push(color);
+        }
         if !part.texture.is_empty() {
             self.texture.resize(before, Default::default());
             self.texture.push(triangle.map(|corner| part.texture.get(corner).copied().unwrap_or_default()));

@@ -5,6 +5,9 @@ use super::{Fault, MeshFile, Source, parse_point, push_fan};
 use crate::mesh::SurfaceMesh;
 
 pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
+    if source.bytes[..source.bytes.len().min(1024)].contains(&0) {
+        return Err(Fault::new("it is not text, and OBJ is", "export it again, or name it as what it is"));
+    }
     // Names of groups and materials may be in any encoding; the parts we read are ASCII.
     let text = String::from_utf8_lossy(source.bytes);
     let mut surface = SurfaceMesh::default();

@@ -27,14 +27,32 @@ pub(super) static REGION: Table = Table {
     fields: &[MIN, MAX, SIDE, SPHERES],
 };
 
-static SPHERE: Table = Table {
-    title: "sphere",
-    doc: "A ball in the world: `{ center = [0.0, 0.1, 0.0], radius = 0.02 }`.",
+/// Region of a body that is fixed.
+pub(super) static FIX: Table = Table {
+    title: "[[body.fix]]",
+    doc: "A part of a body that never moves, chosen as any region. A pin of the window is one of `spheres`; it may be of one copy of a body alone, all others are of each copy.",
     fields: &[
-        Field::new("center", Kind::Vector(ANY), "m", Required, "Its middle."),
-        Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Its radius."),
+        MIN.live(),
+        MAX.live(),
+        SIDE.live(),
+        Field::new(
+            "spheres",
+            Kind::List(&FIXED_SPHERE),
+            "",
+            Optional("not by spheres"),
+            "All that lies in one of these, as strokes of a brush paint it.",
+        )
+        .live(),
     ],
 };
+
+static FIXED_SPHERE: Table = Table { title: SPHERE.title, doc: SPHERE.doc, fields: &[CENTER.live(), RADIUS.live()] };
+
+const CENTER: Field = Field::new("center", Kind::Vector(ANY), "m", Required, "Its middle.");
+const RADIUS: Field = Field::new("radius", Kind::Number(POSITIVE), "m", Required, "Its radius.");
+
+static SPHERE: Table =
+    Table { title: "sphere", doc: "A ball in the world: `{ center = [0.0, 0.1, 0.0], radius = 0.02 }`.", fields: &[CENTER, RADIUS] };
 
 pub(super) static MATERIAL_REGION: Table = Table {
     title: "[[body.region]]",

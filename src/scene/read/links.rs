@@ -1,11 +1,11 @@
 //! Entries that name bodies and parts of bodies: regions, contact pairs, attachments, forces, grabs, probes.
 
 use super::{AttachmentContent, BodyContent, EndContent, ForceContent, GrabContent, ProbeContent, Reader, Role, Target};
-use crate::math::{Aabb, Vec3};
-use crate::model::MAX_GRABS;
+use crate::math::Vec3;
+use crate::model::{Ball, Extent, MAX_GRABS};
 use crate::scene::error::unknown;
 use crate::scene::node::{CHECKED, Node};
-use crate::scene::regions::{Extent, Region};
+use crate::scene::regions::Region;
 
 impl Reader<'_> {
     pub(super) fn region(&mut self, node: &Node) -> Option<Region> {
@@ -16,14 +16,15 @@ impl Reader<'_> {
                     self.complain(node, "max", "no coordinate of max may be below that of min; swap them");
                     return None;
                 }
-                Extent::Box(Aabb { min, max })
+                Extent::Box { min, max }
             }
             (None, None, Some(side), None) => {
                 let axis = "xyz".find(&side[..1]).expect(CHECKED);
                 Extent::Side { axis, high: side.ends_with('+') }
             }
             (None, None, None, Some(spheres)) => {
-                Extent::Spheres(spheres.iter().map(|sphere| (sphere.vector("center"), sphere.number("radius"))).collect())
+                let ball = |sphere: &Node| Ball { center: sphere.vector("center"), radius: sphere.number("radius") };
+                Extent::Spheres(spheres.iter().map(ball).collect())
             }
             _ => {
                 let problem = "a region is either a box, with min and max, or a side, or spheres; give one of them";

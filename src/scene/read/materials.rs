@@ -68,7 +68,7 @@ impl Reader<'_> {
             return NamedMaterial { material: *material, name };
         }
         let message = if materials.is_empty() {
-            format!("there is no material \"{name}\"; add a table [material.{name}]")
+            format!("there is no material \"{name}\"; add a table [material.{name}]").into()
         } else {
             unknown(&format!("there is no material \"{name}\""), &name, materials.keys().map(String::as_str))
         };

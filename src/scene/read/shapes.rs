@@ -4,6 +4,7 @@ use super::{Filling, Geometry, MAX_CELLS, Reader};
 use crate::mesh::{Fineness, Method};
 use crate::scene::node::{CHECKED, Node};
 use crate::scene::spec::Kind;
+use crate::scene::up::Up;
 use crate::scene::value::Value;
 
 impl Reader<'_> {
@@ -22,13 +23,15 @@ impl Reader<'_> {
                 };
                 let method = Method::from_name(&node.text("method")).expect(CHECKED);
                 let filling = Filling { method, fineness, subdivides: node.text("subdivide") == "on" };
-                Some(Geometry::Mesh { file: node.text("mesh"), filling, size: node.opt_number("size") })
+                let up = Up::from_name(&node.text("up")).expect(CHECKED);
+                Some(Geometry::Mesh { file: node.text("mesh"), filling, size: node.opt_number("size"), up })
             }
             (false, Some(shape)) => {
-                for key in ["size", "resolution", "tets", "method", "subdivide"] {
+                for key in ["size", "up", "resolution", "tets", "method", "subdivide"] {
                     if node.has(key) {
                         let inside = match key {
                             "size" => "the measures are",
+                            "up" => "its axes are",
                             _ => "the number of cells is",
                         };
                         self.complain(node, key, format!("this is for meshes; {inside} given inside the shape"));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::contact::ContactPressure;
 use crate::math::{Isometry, Quat, Vec3};
-use crate::model::{Model, NamedMaterial, State, WarmContact};
+use crate::model::{Model, State, WarmContact};
+use crate::scene::LiveValues;
 use crate::sim::{Field, FieldValues, GrabView, Simulation};
 use crate::step::{StepError, StepReport};
 
@@ -39,7 +40,8 @@ pub struct Details {
 /// Values that seldom change: pictures share them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    pub materials: Vec<NamedMaterial>,
+    /// None before there was a picture.
+    pub values: Option<LiveValues>,
     /// Of the deformable bodies [kg].
     pub masses: Vec<f64>,
 }
@@ -48,7 +50,8 @@ impl Simulation {
     /// How everything looks now; `report` is that of the last step.
     pub fn picture(&mut self, report: Option<Arc<StepReport>>) -> Result<Picture, StepError> {
         let model = self.model().clone();
-        let settings = Settings { materials: model.named_materials.clone(), masses: model.bodies.iter().map(|body| body.mass).collect() };
+        let masses = model.bodies.iter().map(|body| body.mass).collect();
+        let settings = Settings { values: Some(self.live_values()), masses };
         let (attachments, grabs) = (self.attachment_points()?, self.grabs()?);
         let (step, time, obstacle_poses) = (self.step_index(), self.time(), self.obstacle_poses());
         let state = self.state()?;

@@ -32,6 +32,8 @@ pub struct Event {
 pub enum EventKind {
     Grabbed,
     Released,
+    /// A body was put back to where it started.
+    PutBack(String),
     /// A value was changed: what, in words.
     Edited(String),
     NotConverged,
@@ -53,7 +55,8 @@ impl EventKind {
         Some(match command {
             Command::Grab { .. } => Self::Grabbed,
             Command::ReleaseGrab { .. } => Self::Released,
-            Command::MoveGrab { .. } | Command::Reset => return None,
+            Command::PutBack { body } => Self::PutBack(body.clone()),
+            Command::MoveGrab { .. } | Command::Grip { .. } | Command::Reset => return None,
             Command::SetMaterial(named) => Self::Edited(format!("material \"{}\"", named.name)),
             Command::SetGravity(_) => Self::Edited("gravity".into()),
             Command::SetTimeStep(_) => Self::Edited("time step".into()),
@@ -61,6 +64,7 @@ impl EventKind {
             Command::SetIntegration(_) => Self::Edited("integration".into()),
             Command::Set(setting) => Self::Edited(setting.declared().0.into()),
             Command::SetFriction(_) => Self::Edited("friction".into()),
+            Command::SetFixed(_) => Self::Edited("what is fixed".into()),
         })
     }
 
@@ -69,6 +73,7 @@ impl EventKind {
         match self {
             Self::Grabbed => "A body was grabbed".into(),
             Self::Released => "It was let go".into(),
+            Self::PutBack(body) => format!("{body} was dropped again"),
             Self::Edited(what) => format!("Changed: {what}"),
             Self::NotConverged => "The step did not converge".into(),
             Self::Limited(n) => format!("The step was too hard for its time: {n} points were limited"),

@@ -1,7 +1,8 @@
 //! Settings and friction that are changed while a simulation runs.
 
 use super::*;
-use crate::model::{ContactMethod, Friction, PairFriction, Preconditioner};
+use crate::math::Vec3;
+use crate::model::{Ball, ContactMethod, Extent, FixedParts, Friction, PairFriction, Preconditioner};
 use crate::sim::Setting;
 
 /// A box on a slope that holds it with the friction of the scene.
@@ -131,4 +132,72 @@ fn what_cannot_be_is_refused_and_nothing_changes() {
         assert!(refused.contains(told), "{refused}");
     }
     assert!(*simulation.params() == before && simulation.log().entries.is_empty() && simulation.changed_friction().is_none());
+}
+
+/// A bar that falls.
+const FALLING: &str = r#"format = 1
+[material.gum]
+[[body]]
+name = "bar"
+material = "gum"
+shape = { type = "box", size = [0.4, 0.1, 0.1], cells = [4, 1, 1] }
+velocity = [0.0, 0.0, 0.3]
+"#;
+
+fn pin(x: f64) -> Vec<FixedParts> {
+    vec![FixedParts { body: "bar".into(), parts: vec![Extent::Spheres(vec![Ball { center: Vec3::new(x, 0.0, 0.0), radius: 0.08 }])] }]
+}
+
+/// What is pinned in flight stays where it is, to the bit, while the rest swings about it; unpinned it falls again.
+#[test]
+fn a_pin_holds_what_falls_and_lets_it_go_again() {
+    let mut simulation = simulation(BackendChoice::Cpu, FALLING, &[]);
+    steps(&mut simulation, 10);
+    let before = state(&mut simulation);
+    simulation.apply(&Command::SetFixed(pin(-0.2))).unwrap();
+    let model = simulation.model().clone();
+    let pinned: Vec<usize> = (0..model.n_nodes()).filter(|node| model.fixed[*node]).collect();
+    assert!(pinned.len() == 4 && before.displacements[pinned[0]].norm() > 1e-3, "{pinned:?}");
+    steps(&mut simulation, 10);
+    let held = state(&mut simulation);
+    assert!(pinned.iter().all(|node| held.displacements[*node] == before.displacements[*node]));
+    let free = (0..model.n_nodes()).find(|node| !model.fixed[*node] && model.rest_positions[*node].x > 0.1).unwrap();
+    assert!((held.displacements[free] - before.displacements[free]).norm() > 1e-3);
+    simulation.apply(&Command::SetFixed(vec![])).unwrap();
+    steps(&mut simulation, 10);
+    assert!(pinned.iter().all(|node| state(&mut simulation).displacements[*node] != before.displacements[*node]));
+    // The log repeats it to the bit.
+    let mut again = super::simulation(BackendChoice::Cpu, FALLING, &[]);
+    for step in 0..30 {
+        simulation.log().at(step).iter().for_each(|logged| again.apply(&logged.command).unwrap());
+        again.step().unwrap();
+    }
+    assert!(state(&mut again) == state(&mut simulation));
+}
+
+/// Pins stay through a reset, and the start is that of a scene that says them; a save and a checkpoint know them.
+#[test]
+fn pins_are_values_of_the_scene() {
+    let mut simulation = simulation(BackendChoice::Cpu, FALLING, &[]);
+    steps(&mut simulation, 3);
+    simulation.apply(&Command::SetFixed(pin(0.2))).unwrap();
+    let checkpoint = simulation.checkpoint().unwrap();
+    simulation.apply(&Command::Reset).unwrap();
+    let flag = "body.bar.fix=[{ spheres = [{ center = [0.2, 0.0, 0.0], radius = 0.08 }] }]";
+    let mut opened = super::simulation(BackendChoice::Cpu, FALLING, &[flag]);
+    assert!(opened.model().fixed_parts == simulation.model().fixed_parts && state(&mut opened) == state(&mut simulation));
+    let file = TestFile::new("pins.state");
+    simulation.save(&file.0).unwrap();
+    steps(&mut simulation, 5);
+    steps(&mut opened, 5);
+    assert!(state(&mut opened) == state(&mut simulation));
+    let mut resumed = super::simulation(BackendChoice::Cpu, FALLING, &[]);
+    resumed.resume(&file.0).unwrap();
+    steps(&mut resumed, 5);
+    assert!(state(&mut resumed) == state(&mut simulation));
+    simulation.apply(&Command::SetFixed(vec![])).unwrap();
+    simulation.restore(&checkpoint, CommandLog::starting_at(3)).unwrap();
+    assert_eq!(simulation.model().fixed_parts, pin(0.2));
+    let refused = simulation.apply(&Command::SetFixed(pin(5.0))).unwrap_err().to_string();
+    assert!(refused.contains("no node of \"bar\""), "{refused}");
 }

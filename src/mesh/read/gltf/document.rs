@@ -13,6 +13,7 @@ pub struct Document {
     pub scenes: Vec<SceneEntry>,
     pub nodes: Vec<Node>,
     pub meshes: Vec<MeshEntry>,
+    pub materials: Vec<MaterialEntry>,
     pub accessors: Vec<Accessor>,
     pub buffer_views: Vec<BufferView>,
     pub buffers: Vec<Buffer>,
@@ -50,6 +51,22 @@ pub struct Primitive {
     pub attributes: Attributes,
     pub indices: Option<usize>,
     pub mode: Option<u32>,
+    pub material: Option<usize>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MaterialEntry {
+    pub pbr_metallic_roughness: Option<Surface>,
+}
+
+/// How a surface looks.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Surface {
+    /// Linear red, green, blue, and how opaque it is.
+    pub base_color_factor: Option<[f32; 4]>,
+    pub base_color_texture: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -88,6 +105,17 @@ pub struct BufferView {
 pub struct Buffer {
     pub uri: Option<String>,
     pub byte_length: Option<usize>,
+}
+
+impl Document {
+    /// The colour of a part, linear RGB; none where it has no material, or a picture for one, or is white like all that
+    /// says nothing.
+    pub fn color(&self, primitive: &Primitive) -> Option<[f32; 3]> {
+        let surface = self.materials.get(primitive.material?)?.pbr_metallic_roughness.as_ref()?;
+        let [r, g, b, _] = surface.base_color_factor.filter(|_| surface.base_color_texture.is_none())?;
+        let is_color = [r, g, b].iter().all(|c| (0.0..=1.0).contains(c));
+        Some([r, g, b]).filter(|color| is_color && *color != [1.0; 3])
+    }
 }
 
 impl Node {

@@ -56,6 +56,14 @@ fn gltf_nodes_place_their_meshes() {
     let glb = glb(&json(""), &bytes);
     assert_eq!(surface(read("a.glb", &glb).unwrap()), found);
     assert_eq!(surface(read("misnamed.obj", &glb).unwrap()), found);
+    // Parts keep their colours, those without one are grey beside them.
+    let colored = text
+        .replace("\"primitives\": [", "\"primitives\": [{ \"attributes\": { \"POSITION\": 1 }, \"indices\": 0, \"material\": 0 }, ")
+        .replace("\"accessors\"", "\"materials\": [{ \"pbrMetallicRoughness\": { \"baseColorFactor\": [1, 0.5, 0, 1] } }], \"accessors\"");
+    let colored = surface(read_mesh("a.gltf", colored.as_bytes(), Format::Gltf, &|_| Ok(bytes.clone())).unwrap());
+    let (orange, grey) = ([1.0, 0.5, 0.0], [0.5; 3]);
+    assert_eq!(colored.colors.unwrap(), [orange, orange, grey, grey, orange, orange, grey, grey]);
+    assert_eq!(found.colors, None);
     // Texture seams are welded.
     let cube = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
     assert_eq!((cube.positions.len(), cube.triangles.len()), (24, 12));

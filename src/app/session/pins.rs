@@ -1,0 +1,145 @@
+//! Pinning what is under the cursor or held, and letting go of what is pinned or held.
+
+use egui::Pos2;
+
+use super::Session;
+use super::lookup::{Found, Question};
+use crate::app::pins::{PinMark, ball_at, with_pin};
+use crate::app::ui::PinAction;
+use crate::app::worker::Severity;
+use crate::body::{BodyRef, base_name};
+use crate::math::Vec3;
+use crate::model::{Ball, Model};
+use crate::render::Hit;
+use crate::sim::Command;
+use crate::stage;
+
+/// How near the cursor must be to a pin or a grab, in points.
+const NEAR: f32 = 9.0;
+
+/// Pins that a key paints while it is held down.
+#[derive(Default)]
+pub struct Stroke {
+    /// Of one body.
+    body: Option<String>,
+    balls: Vec<Ball>,
+    last: Option<Pos2>,
+}
+
+impl Session {
+    pub(super) fn act_on_pins(&mut self, action: PinAction) {
+        match action {
+            PinAction::Held => self.pin_held(),
+            PinAction::Here => {
+                if let Some((model, hit, body)) = self.spot.take() {
+                    let ball = ball_at(&model, &hit, self.grip.radius);
+                    self.pin(&model, body, &[ball]);
+                }
+            }
+            PinAction::Unpin(body, part) => self.unpin(&body, part),
+            PinAction::UnpinAll(body) => self.unpin_all(&body),
+            PinAction::Leave => {
+                if let Some(grab) = self.grab.take() {
+                    self.log.say(format_args!("left body={}", grab.body));
+                }
+                self.cancel();
+            }
+            PinAction::LetGo(id) => self.command(Command::ReleaseGrab { id }),
+        }
+    }
+
+    /// Pins what the mouse holds, where it is; what is rigid stays held.
+    fn pin_held(&mut self) {
+        let (Some(grab), Some(scene)) = (&self.grab, self.live.scene.clone()) else { return };
+        let (hit, name) = (grab.hit, grab.body.clone());
+        let place = scene.model.bodies.iter().position(|body| body.name == name);
+        let Some(place) = place else {
+            self.act_on_pins(PinAction::Leave);
+            self.tell(Severity::Info, format!("{name} is rigid: it stays held here until it is let go by the right button"));
+            return;
+        };
+        let ball = ball_at(&scene.model, &hit, self.grip.radius);
+        self.pin(&scene.model, BodyRef::Deformable(place as u32), &[ball]);
+        self.cancel();
+    }
+
+    fn pin(&mut self, model: &Model, body: BodyRef, balls: &[Ball]) {
+        let Some(document) = &self.document else { return };
+        let name = base_name(model.body_name(body)).to_owned();
+        let path = format!("body.{name}.fix");
+        let value = with_pin(document.scene().given(&path).as_deref(), balls);
+        self.edit(&[(path, value)], None);
+    }
+
+    fn unpin(&mut self, body: &str, part: usize) {
+        let Some(document) = &self.document else { return };
+        let path = format!("body.{body}.fix");
+        let others: Vec<String> = (0..).map_while(|k| document.scene().given(&format!("{path}.{k}"))).collect();
+        let kept: Vec<String> = others.into_iter().enumerate().filter(|(k, _)| *k != part).map(|(_, text)| text).collect();
+        self.edit(&[(path, format!("[{}]", kept.join(", ")))], None);
+    }
+
+    fn unpin_all(&mut self, body: &str) {
+        let Some(document) = &self.document else { return };
+        let path = format!("body.{body}.fix");
+        let others: Vec<String> = (0..).map_while(|k| document.scene().given(&format!("{path}.{k}"))).collect();
+        let kept: Vec<String> = others.into_iter().filter(|text| !text.contains("spheres")).collect();
+        self.edit(&[(path, format!("[{}]", kept.join(", ")))], None);
+    }
+
+    /// A key is held down over the view: what the cursor passes is pinned. Once it is let go all of it is one change.
+    pub(super) fn paint_pins(&mut self, context: &egui::Context) {
+        let (is_down, at) = context.input(|input| (input.key_down(egui::Key::P), input.pointer.latest_pos()));
+        let typing = context.text_edit_focused() || self.ui.is_modal();
+        if self.grab.is_none() && is_down && !typing && context.input(|input| input.modifiers.is_none()) {
+            let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);
+            if let Some(at) = at
+                && self.is_over_view(context, at)
+                && self.stroke.as_ref().is_none_or(|stroke| stroke.last.is_none_or(moved))
+            {
+                self.stroke.get_or_insert_default().last = Some(at);
+                self.lookup.ask(Question::Pin(self.ray(at)));
+            }
+        } else if !is_down
+            && !self.lookup.is_busy()
+            && let Some(stroke) = self.stroke.take()
+            && let (Some(name), Some(scene)) = (stroke.body, self.shown.scene.clone())
+            && let Some(place) = scene.model.bodies.iter().position(|body| body.name == name)
+        {
+            self.pin(&scene.model, BodyRef::Deformable(place as u32), &stroke.balls);
+        }
+    }
+
+    /// What the stroke has come to.
+    pub(super) fn paint_pin(&mut self, found: &Found, hit: Option<(Hit, BodyRef)>) {
+        let (Some(scene), Some(stroke)) = (&found.snapshot.scene, &mut self.stroke) else { return };
+        let Some((hit, body)) = hit.filter(|(_, body)| body.is_deformable()) else { return };
+        let name = scene.model.body_name(body);
+        if self.ui.selection.is_locked(name) || stroke.body.as_ref().is_some_and(|known| known != name) {
+            return;
+        }
+        let ball = ball_at(&scene.model, &hit, self.grip.radius);
+        // One that is nearly there already adds nothing.
+        if stroke.balls.iter().all(|known| (known.center - ball.center).norm() > 0.5 * ball.radius) {
+            stroke.body = Some(name.to_owned());
+            stroke.balls.push(ball);
+        }
+    }
+
+    /// The pin, and the number of the grab, near a point of the window.
+    pub(super) fn near(&self, at: Pos2) -> (Option<(String, usize)>, Option<u32>) {
+        let Some(view) = &self.shown.view else { return (None, None) };
+        let distance = |point: &Vec3| {
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(point), self.viewport())?;
+            Some(egui::pos2(x / self.pixels_per_point, y / self.pixels_per_point).distance(at)).filter(|distance| *distance < NEAR)
+        };
+        let of_pin = |pin: &PinMark| pin.nodes.iter().filter_map(distance).min_by(f32::total_cmp);
+        let pins = view.pins.iter().filter_map(|pin| Some((of_pin(pin)?, pin)));
+        let pin = pins.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, pin)| (pin.body.clone(), pin.part));
+        let grab = view
+            .grabs
+            .iter()
+            .find(|grab| super::grabs::is_of_mouse(grab.id) && [grab.point, grab.target].iter().any(|p| distance(p).is_some()));
+        (pin, grab.map(|grab| grab.id))
+    }
+}
