@@ -1,9 +1,10 @@
-//! The wish that lasting work ends early. A token knows no clock and no thread: the work asks it now and then.
+//! The wish that lasting work ends early, and how far the work is. A token knows no clock and no thread: the work asks
+//! it now and then.
 
-use std::sync::Arc;
 #[cfg(test)]
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared by the work and by everybody who may end it. A cancelled token stays cancelled: new work gets a new token.
 #[derive(Clone, Debug, Default)]
@@ -12,9 +13,19 @@ pub struct CancelToken(Arc<Flag>);
 #[derive(Debug, Default)]
 struct Flag {
     is_cancelled: AtomicBool,
+    progress: Mutex<Progress>,
     /// Which question from now on cancels the token; 0 for none.
     #[cfg(test)]
     questions_left: AtomicU32,
+}
+
+/// How far some work is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// What is done now, such as "making bodies"; empty before the work has said.
+    pub stage: &'static str,
+    /// Part of the whole that is done, 0 to 1; roughly.
+    pub part: f32,
 }
 
 /// The work was cancelled before it was done.
@@ -36,6 +47,15 @@ impl CancelToken {
     /// The same for work that asks very often; tests do not count these questions.
     pub fn has_been_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The work says how far it is.
+    pub fn report(&self, stage: &'static str, part: f32) {
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { stage, part };
+    }
+
+    pub fn progress(&self) -> Progress {
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An error once the token is cancelled, for `?` between the parts of the work.
@@ -76,6 +96,8 @@ mod tests {
         let (token, other) = (CancelToken::default(), CancelToken::default());
         let copy = token.clone();
         assert_eq!((copy.check(), copy.is_cancelled()), (Ok(()), false));
+        token.report("making bodies", 0.5);
+        assert_eq!((copy.progress().stage, copy.progress().part), ("making bodies", 0.5));
         std::thread::scope(|scope| scope.spawn(move || token.cancel()).join().unwrap());
         assert_eq!((copy.check(), copy.is_cancelled()), (Err(Cancelled), true));
         assert_eq!(other.check(), Ok(()));

@@ -13,6 +13,8 @@ mod inside;
 mod scene;
 #[path = "window/time.rs"]
 mod time;
+#[path = "window/view.rs"]
+mod view;
 
 use driver::{Driver, Picture};
 

@@ -41,11 +41,11 @@ fn pixel_direction(pixel: vec2f) -> vec2f {
 const GOLDEN_TURN = mat2x2f(-0.73736888, 0.67549029, -0.67549029, -0.73736888);
 
 // A filmic curve that ends gamma-encoded [Hejl & Burgess-Dawson 2010: a rational fit, no powers], and a dither of one level.
-// Alpha carries the brightness, which the edge filter reads.
+// Alpha carries the brightness, which the edge filter reads; it is 0 only where nothing is drawn.
 fn display(radiance: vec3f, pixel: vec2f) -> vec4f {
     let x = max(radiance - 0.004, vec3f(0.0));
     let shown = (x * (6.2 * x + 0.5)) / (x * (6.2 * x + 1.7) + 0.06) + (pixel_noise(pixel) - 0.5) / 255.0;
-    return vec4f(shown, dot(shown, vec3f(0.299, 0.587, 0.114)));
+    return vec4f(shown, max(dot(shown, vec3f(0.299, 0.587, 0.114)), 0.006));
 }
 
 // Colours are stored as square roots of linear albedo: eight bits suffice, and decoding is cheap.

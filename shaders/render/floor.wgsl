@@ -57,6 +57,15 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
     return display(mix(radiance, backdrop(v.world - frame.eye.xyz), fade), v.clip.xy);
 }
 
+// From below a floor is glass with a faint grid on it. The brightness in alpha, which the edge filter reads, is of no use here.
+@fragment
+fn fs_floor_below(v: Varying) -> @location(0) vec4f {
+    let away = v.world - frame.scene.xyz;
+    let fade = 1.0 - smoothstep(0.12, 1.0, sqrt(dot(away, away)) / frame.grid.w);
+    let line = display(mix(frame.floor.rgb, vec3f(0.5), 0.5) * frame.sky.rgb, v.clip.xy);
+    return vec4f(line.rgb, 0.5 * grid(v.local.xz) * fade);
+}
+
 fn slab_surface(v: Varying, open: f32) -> Surface {
     let albedo = planes[v.plane].color.rgb * (1.0 - 0.32 * grid(v.local.xz));
     let up = planes[v.plane].world_from_plane[1].xyz;

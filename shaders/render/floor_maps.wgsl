@@ -77,7 +77,13 @@ fn fs_soften(v: Varying) -> @location(0) vec4f {
 const EIGHTH_TURN = mat2x2f(0.70710678, 0.70710678, -0.70710678, 0.70710678);
 
 // Sky hidden from a floor point by the undersides above it. A level patch at height h and horizontal distance r hides
-// h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches).
+// h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches). What is high above the floor hides less than
+// that: in a room the light from its sides comes in below.
+fn nearness(h: f32) -> f32 {
+    let relative = h / fit.contact.x;
+    return 1.0 / (1.0 + 5.0 * relative * relative);
+}
+
 @fragment
 fn fs_contact(v: Varying) -> @location(0) vec4f {
     let texel = 1.0 / f32(textureDimensions(depths).x);
@@ -86,7 +92,7 @@ fn fs_contact(v: Varying) -> @location(0) vec4f {
     // The part right overhead: a disc of two texels.
     let reach = 2.0 * texel * width;
     let own = depth_at(v.uv) * fit.contact.y;
-    var hidden = f32(own < 0.999 * fit.contact.y) * reach * reach / (reach * reach + own * own);
+    var hidden = f32(own < 0.999 * fit.contact.y) * nearness(own) * reach * reach / (reach * reach + own * own);
     // Rings, each twice as far out as the one before; a ring stands for the band between its neighbours.
     var r = 2.0 * texel;
     for (var ring = 0u; ring < 5u; ring++) {
@@ -98,7 +104,7 @@ fn fs_contact(v: Varying) -> @location(0) vec4f {
             let h = depth_at(v.uv + 0.5 * (r + outer) * direction) * fit.contact.y;
             let area = (outer * outer - r * r) * width * width / 8.0; // times pi, which cancels
             let s = middle * middle + h * h;
-            hidden += f32(h < 0.999 * fit.contact.y) * area * (h * h + 0.02 * s) / (s * s);
+            hidden += f32(h < 0.999 * fit.contact.y) * nearness(h) * area * (h * h + 0.02 * s) / (s * s);
         }
         r = outer;
     }

@@ -65,14 +65,16 @@ fn shade(s: Surface) -> vec3f {
     let diffuse = max(n_dot_l + wrap, 0.0) / ((1.0 + wrap) * (1.0 + wrap));
     let lit = diffuse * visibility;
 
-    // Fill: sky from above, and from below what the floor sends back, less where the floor is covered.
+    // Fill: sky from above, from below what the floor sends back, less where the floor is covered, and from all around a little
+    // of the key light: in blue light alone warm colours would turn to mud.
     let height = max(dot(frame.floor_plane, vec4f(s.world, 1.0)), 0.0);
     let aside = n - frame.floor_plane.xyz * dot(n, frame.floor_plane.xyz);
     let open = mix(1.0, floor_openness(s.world + aside * (0.35 * height + 0.01 * frame.scene.w)), frame.floor.w);
     let up = 0.5 + 0.5 * dot(n, frame.floor_plane.xyz);
     // Close to the floor a good part of the lower sky is hidden too.
     let hidden = 0.45 * (1.0 - open) * (1.0 - up) * frame.floor.w;
-    let fill = frame.sky.rgb * (0.15 + 0.85 * up * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.1 + 0.9 * open);
+    let fill = frame.sky.rgb * (0.15 + 0.85 * up * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.1 + 0.9 * open)
+        + frame.key.rgb * 0.045;
 
     // A gentle highlight of the key light, and a rim of sky at grazing angles.
     let h = max(dot(n, normalize(view + frame.to_light.xyz)), 0.0);

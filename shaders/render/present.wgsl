@@ -1,9 +1,10 @@
-// From the finished picture to the target: as it is (multisampled), or with jagged edges smoothed (one sample a
-// pixel); with a line around what is selected.
+// From the finished picture to the target: as it is (multisampled), with jagged edges smoothed (one sample a pixel), or
+// with a pixel for each 2 x 2 texels; with a line around what is selected.
 
 @group(0) @binding(0) var picture: texture_2d<f32>;
 @group(0) @binding(1) var picture_sampler: sampler;
-// xy: where the picture starts in the target [px]; z: width of the line [px], 0 where nothing is selected.
+// xy: where the picture starts in the target [px]; z: width of the line [texels], 0 where nothing is selected; w: 1 for a picture
+// that is transparent where nothing is drawn.
 @group(0) @binding(2) var<uniform> corner: array<vec4f, 2>; // second: colour of the line
 @group(0) @binding(3) var mask: texture_2d<f32>;
 
@@ -74,4 +75,20 @@ fn fs_smooth(@builtin(position) position: vec4f) -> @location(0) vec4f {
         color = select(far.rgb, near.rgb, far.a < low || far.a > high);
     }
     return vec4f(outlined(color, p), 1.0);
+}
+
+// The mean of those of the four texels that show something.
+@fragment
+fn fs_fine(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let first = 2 * vec2i(position.xy - corner[0].xy);
+    var sum = vec3f(0.0);
+    var shown = 0.0;
+    for (var k = 0; k < 4; k++) {
+        let p = first + vec2i(k & 1, k >> 1u);
+        let here = texel(p);
+        let counts = select(f32(here.a > 0.0), 1.0, corner[0].w == 0.0);
+        sum += counts * outlined(here.rgb, p);
+        shown += counts;
+    }
+    return vec4f(sum / max(shown, 1.0), shown / 4.0);
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
+use super::exporting::ExportWish;
 use super::faults::Checkup;
 use super::import::Import;
 use super::pins::PinMark;
@@ -43,6 +44,14 @@ pub trait Engine: Send {
     fn switch(&mut self, _to: BranchId) -> Result<(), String> {
         Err("nothing was recorded here".into())
     }
+    /// Begins to export results, or ends that.
+    fn export(&mut self, _wish: Option<&ExportWish>) -> Result<(), String> {
+        Err("there is nothing here that could be exported".into())
+    }
+    /// The part of an export that is written, and what came of one that has ended.
+    fn exported(&mut self) -> (Option<f64>, Option<Result<String, String>>) {
+        (None, None)
+    }
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
 }
@@ -76,6 +85,8 @@ pub struct SceneInfo {
     pub build_ms: f64,
     /// Where the scene wants to be seen from.
     pub camera: Camera,
+    /// The scene says itself where that is; else everything is to be seen, in the camera's direction.
+    pub has_camera: bool,
     pub light: Light,
     /// Pictures a second of simulated time.
     pub frames_per_second: f64,

@@ -1,6 +1,6 @@
 //! Where files come from and go to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,20 @@ pub fn choose_file(purpose: PathPurpose, name: &str, answer: impl FnOnce(Chosen)
 /// Where screenshots and recordings go: the user's pictures, else the current folder.
 pub fn pictures_folder() -> PathBuf {
     dirs::picture_dir().filter(|folder| folder.is_dir()).or_else(|| std::env::current_dir().ok()).unwrap_or_default()
+}
+
+/// Opens the folder of a file in the system's own program for folders.
+pub fn show_in_folder(file: &Path) -> std::io::Result<()> {
+    let folder = if file.is_dir() { file } else { file.parent().unwrap_or(file) };
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let mut opened = std::process::Command::new(program).arg(folder).spawn()?;
+    // It ends by itself, and is waited for so that it leaves nothing behind.
+    std::thread::Builder::new().name("folder".into()).spawn(move || opened.wait())?;
+    Ok(())
 }
 
 /// The first path `stem-N.ending` that is not there yet (without a dot for a folder).

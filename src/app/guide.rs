@@ -30,6 +30,7 @@ pages! {
     "contact.md": "Contact",
     "inside.md": "Looking inside",
     "time.md": "Time and branches",
+    "pictures.md": "Views, pictures and films",
     "exports.md": "Taking results with you",
     "command-line.md": "Without a window",
     "methods.md": "Methods",

@@ -11,6 +11,7 @@ use super::running::Running;
 use super::worker::Opener;
 use super::{AppOptions, SceneSource, file_name};
 use crate::cancel::CancelToken;
+use crate::export::Subject;
 use crate::geometry::Shape;
 use crate::gpu;
 use crate::math::{Isometry, Quat, Vec3};
@@ -82,6 +83,15 @@ fn open(
     // A session is repeated where it was recorded.
     let recorded_on = session.as_ref().and_then(|session| BackendChoice::from_name(&session.header.backend));
     let options = Options { backend: recorded_on.or(backend), device: Some(device.clone()), ..Options::default() };
+    let subject = Subject {
+        name: built.name.clone(),
+        model: built.model.clone(),
+        frames_per_second: recording.fps,
+        n_frames: 0,
+        camera: built.camera,
+        light: built.light,
+        size: recording.size,
+    };
     let simulation = Simulation::new_unless(built, &options, cancel).map_err(sentence)?;
     let info = SceneInfo {
         generation: 0, // the worker counts
@@ -92,6 +102,7 @@ fn open(
         scene: Some(read),
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
+        has_camera: ["target", "eye", "distance"].iter().any(|key| scene.given(&format!("camera.{key}")).is_some()),
         light,
         frames_per_second: recording.fps,
         notes,
@@ -99,7 +110,7 @@ fn open(
         probes: simulation.probes().iter().map(|probe| probe.name.clone()).collect(),
         checkups,
     };
-    let mut running = Running::new(simulation, name_of_scene, set)?;
+    let mut running = Running::new(simulation, name_of_scene, set, subject)?;
     if let (Some(session), SceneSource::Session(_)) = (&session, source) {
         running.repeat(session, cancel)?;
     }
@@ -150,6 +161,7 @@ fn refused(source: &SceneSource, path: &Path, refusal: String) -> Result<Loaded,
         files: vec![path.to_owned()],
         build_ms: start.elapsed().as_secs_f64() * 1e3,
         camera,
+        has_camera: false,
         light: Light::default(),
         frames_per_second: 60.0,
         notes: vec![],

@@ -22,7 +22,7 @@ pub fn config_folder() -> Option<PathBuf> {
 }
 
 impl Recent {
-    /// The list in `folder`; empty when there is none yet or it cannot be read.
+    /// The list in `folder`, without files that are gone; empty when there is none yet or it cannot be read.
     pub fn load(folder: Option<&Path>) -> Self {
         let file = folder.map(|folder| folder.join("recent.json"));
         let paths = file
@@ -30,7 +30,7 @@ impl Recent {
             .and_then(|file| std::fs::read_to_string(file).ok())
             .and_then(|text| serde_json::from_str::<Vec<PathBuf>>(&text).ok())
             .unwrap_or_default();
-        Self { paths: paths.into_iter().take(LIMIT).collect(), file }
+        Self { paths: paths.into_iter().filter(|path| path.exists()).take(LIMIT).collect(), file }
     }
 
     /// Puts `path` first and writes the list; the error is a sentence.
@@ -68,12 +68,16 @@ mod tests {
         let mut recent = Recent::load(Some(&folder));
         assert!(recent.paths.is_empty());
         let path = |k: usize| folder.join(format!("{k}.toml"));
+        std::fs::create_dir_all(&folder).unwrap();
         for k in (0..12).chain([5]) {
+            std::fs::write(path(k), "").unwrap();
             recent.add(&path(k)).unwrap();
         }
         assert_eq!(recent.paths.len(), LIMIT);
         assert_eq!(recent.paths[..3], [path(5), path(11), path(10)]);
         assert_eq!(Recent::load(Some(&folder)), recent);
+        std::fs::remove_file(path(11)).unwrap();
+        assert_eq!(Recent::load(Some(&folder)).paths[..2], [path(5), path(10)], "what is gone is not shown");
         std::fs::write(folder.join("recent.json"), "not json").unwrap();
         assert!(Recent::load(Some(&folder)).paths.is_empty());
         std::fs::remove_dir_all(&folder).unwrap();

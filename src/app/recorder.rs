@@ -3,27 +3,44 @@
 use std::path::PathBuf;
 
 use super::files;
-use crate::record::{FilmFormat, FilmWriter, save_png};
+use super::film::{FORMATS, FilmSettings};
+use crate::record::{FilmWriter, save_png};
 use crate::render::Image;
 
 /// A film in progress.
 pub struct Recorder {
     writer: FilmWriter,
+    pub settings: FilmSettings,
     pub path: PathBuf,
     pub frames: u64,
+    pub frames_per_second: f64,
     /// Size of every frame [px]; the window may change meanwhile.
     pub size: [u32; 2],
+    /// Simulated time of its first frame [s].
+    pub start: Option<f64>,
 }
 
 impl Recorder {
     /// Starts `pliant-film-N` in the pictures folder.
-    pub fn start(format: FilmFormat, size: [u32; 2], frames_per_second: f64) -> Result<Self, String> {
+    pub fn start(settings: FilmSettings, view: [u32; 2], frames_per_second: f64) -> Result<Self, String> {
+        let format = settings.format;
         let (_, ending) = FORMATS.iter().find(|(known, ..)| *known == format).map_or(("", ""), |(_, name, ending)| (*name, *ending));
         let path = files::unused("pliant-film", ending);
         // Even sizes: video encoders ask for them.
-        let size = size.map(|s| (s / 2 * 2).max(2));
+        let size = settings.size.unwrap_or(view).map(|s| (s / 2 * 2).max(2));
+        let frames_per_second = settings.frames_per_second.unwrap_or(frames_per_second);
         let writer = FilmWriter::new(format, &path, size, frames_per_second).map_err(|error| error.to_string())?;
-        Ok(Self { writer, path, frames: 0, size })
+        Ok(Self { writer, settings, path, frames: 0, frames_per_second, size, start: None })
+    }
+
+    /// Length of the film so far [s].
+    pub fn seconds(&self) -> f64 {
+        self.frames as f64 / self.frames_per_second
+    }
+
+    /// Simulated time of the next frame [s].
+    pub fn next_time(&self) -> Option<f64> {
+        Some(self.start? + self.seconds())
     }
 
     pub fn push(&mut self, image: Image) -> Result<(), String> {
@@ -34,21 +51,26 @@ impl Recorder {
 
     /// Waits for the last frames; what to tell the user.
     pub fn finish(self) -> Result<String, String> {
-        let path = self.path;
+        let (seconds, path) = (self.seconds(), self.path);
         let n = self.writer.finish().map_err(|error| error.to_string())?;
         let frames = if n == 1 { "frame was" } else { "frames were" };
-        Ok(format!("{n} {frames} recorded into {}", path.display()))
+        Ok(format!("{seconds:.2} s of film: {n} {frames} recorded into {}", path.display()))
     }
 }
 
-/// The formats of films, their names in the menu, and the endings of their files.
-pub const FORMATS: [(FilmFormat, &str, &str); 3] =
-    [(FilmFormat::Mp4, "MP4 film", ".mp4"), (FilmFormat::Gif, "Animated GIF", ".gif"), (FilmFormat::Png, "PNG pictures", "")];
-
 /// Saves a picture under a new name.
 pub fn screenshot(scene: &str, image: &Image) -> Result<PathBuf, String> {
-    let plain: String = scene.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect();
-    let path = files::unused(&format!("pliant-{plain}"), ".png");
+    let path = files::unused(&format!("pliant-{}", plain_name(scene)), ".png");
     save_png(&path, image).map_err(|error| error.to_string())?;
     Ok(path)
+}
+
+/// A new file for an export of a scene.
+pub fn export_target(scene: &str, ending: &str) -> PathBuf {
+    files::unused(&format!("pliant-{}", plain_name(scene)), &format!(".{ending}"))
+}
+
+/// A name that every file system takes.
+fn plain_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).collect()
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
+use super::exporting::{Export, ExportWish};
 use super::pins::{PinMark, has_pins, pins};
 use crate::cancel::CancelToken;
+use crate::export::Subject;
 use crate::model::State;
 use crate::scene::Probe;
 use crate::sim::past::{BranchId, DEFAULT_BUDGET, Recorded, SharedPast};
@@ -20,13 +22,26 @@ pub struct Running {
     scene: String,
     /// Values that the window has set before the start: they are a part of what is repeated.
     set: Vec<String>,
+    /// What exports are about.
+    subject: Subject,
+    export: Option<Export>,
+    /// What came of an export that has ended.
+    exported: Option<Result<String, String>>,
     /// The pins, until something is done that may change or move them.
     pins: Option<Arc<Vec<PinMark>>>,
 }
 
 impl Running {
-    pub fn new(simulation: Simulation, scene: String, set: Vec<String>) -> Result<Self, String> {
-        Ok(Self { recorded: Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?, scene, set, pins: None })
+    pub fn new(simulation: Simulation, scene: String, set: Vec<String>, subject: Subject) -> Result<Self, String> {
+        let recorded = Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?;
+        Ok(Self { recorded, scene, set, subject, export: None, exported: None, pins: None })
+    }
+
+    /// Ends an export, whatever came before.
+    fn end_export(&mut self, before: Result<(), String>) {
+        if let Some(export) = self.export.take() {
+            self.exported = Some(export.finish().and_then(|told| before.map(|()| told)));
+        }
     }
 
     /// Repeats a session from its start to its end.
@@ -49,7 +64,14 @@ fn sentence(error: impl std::error::Error) -> String {
 impl Engine for Running {
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
         match self.recorded.step_unless(cancel) {
-            Ok(report) => Ok(Some(report)),
+            Ok(report) => {
+                match self.export.as_mut().map(|export| export.follow(self.recorded.simulation())) {
+                    Some(Ok(true)) => self.end_export(Ok(())),
+                    Some(Err(error)) => self.end_export(Err(error)),
+                    Some(Ok(false)) | None => {}
+                }
+                Ok(Some(report))
+            }
             Err(StepError::Cancelled { .. }) => Ok(None),
             Err(error) => Err(sentence(error)),
         }
@@ -93,6 +115,23 @@ impl Engine for Running {
     fn switch(&mut self, to: BranchId) -> Result<(), String> {
         self.pins = None;
         self.recorded.switch(to).map_err(sentence)
+    }
+
+    fn export(&mut self, wish: Option<&ExportWish>) -> Result<(), String> {
+        self.end_export(Ok(()));
+        if let Some(wish) = wish {
+            let simulation = self.recorded.simulation();
+            self.export = Some(Export::start(wish, &self.subject, simulation)?);
+            if wish.seconds == 0.0 {
+                self.end_export(Ok(()));
+            }
+        }
+        Ok(())
+    }
+
+    fn exported(&mut self) -> (Option<f64>, Option<Result<String, String>>) {
+        let time = self.recorded.simulation().time();
+        (self.export.as_ref().map(|export| export.part(time)), self.exported.take())
     }
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {

@@ -2,57 +2,70 @@
 //! panels.
 
 mod bodies;
+mod camera;
 mod checks;
 mod edits;
 mod flight;
 mod gizmo;
 mod grabs;
+mod keeping;
 mod keys;
+mod logging;
 mod lookup;
 mod marks;
 mod picking;
 mod pins;
 mod plots;
 mod recording;
+mod rest;
 mod time;
 mod tools;
 mod view;
+mod viewpoint;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egui::Rect;
 
 use super::coloring::Coloring;
 use super::contacts::Scale;
 use super::document::Document;
-use super::engine::{SceneInfo, View};
+use super::engine::SceneInfo;
 use super::events::EventLog;
 use super::files;
 use super::graphics::{Graphics, Picture};
-use super::pointer::{Effect, Input, Pointer};
+use super::pointer::{Input, Pointer};
 use super::recent::{Recent, config_folder};
 use super::recorder::Recorder;
+use super::settings::Keeper;
 use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
+use super::views::Views;
 use super::worker::{Notice, Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::body::BodyRef;
 use crate::gpu;
 use crate::model::Model;
-use crate::render::{Camera, Hit, Positions, Shading, Theme, ViewOptions};
+use crate::render::{Hit, Positions, Shading, Theme, ViewOptions};
+use crate::scene::GALLERY_SESSION;
 use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
-use flight::Flight;
 use gizmo::Dragged;
 use grabs::Grab;
 use lookup::{Lookup, Question};
 use pins::Stroke;
+use recording::PastFilm;
+use rest::Rest;
 use time::Time;
 use tools::Points;
+use viewpoint::Viewpoint;
 
 pub struct Session {
     worker: Worker,
+    settings: Keeper,
     /// The worker's newest snapshot.
     live: Arc<Snapshot>,
     /// The snapshot that is drawn: the newest one, or one of the past.
@@ -77,8 +90,8 @@ pub struct Session {
     builds_change: bool,
     /// The version of the selection that the picture shows.
     marked: u64,
-    camera: Camera,
-    flight: Option<Flight>,
+    viewpoint: Viewpoint,
+    views: Views,
     pointer: Pointer,
     lookup: Lookup,
     /// Points that were set by a click.
@@ -95,16 +108,23 @@ pub struct Session {
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
+    /// It films what was recorded, and not what happens.
+    film_of_past: Option<PastFilm>,
     /// The scale of the arrows of contacts.
     scale: Scale,
     /// What bodies are coloured by.
     coloring: Option<Coloring>,
     log: EventLog,
     verifier: Verifier,
-    /// Where the 3D view is, in points.
+    /// Where the 3D view is, and the part of it that panels leave free, in points.
     view: Rect,
+    free: Rect,
     pixels_per_point: f32,
     ready: bool,
+    /// The button that was pressed last asks for this; none once the simulation does so.
+    wants_play: Option<bool>,
+    rest: Rest,
+    in_long_step: bool,
     screenshot_asked: bool,
     fault_told: bool,
     /// When the marks of faults appeared.
@@ -122,11 +142,16 @@ pub struct Wishes {
     pub dialog: Option<PathPurpose>,
 }
 
+/// A step that takes longer is shown, and can be stopped there.
+const LONG_STEP: Duration = Duration::from_millis(500);
+
 impl Session {
     pub fn new(worker: Worker, log: EventLog, verifier: Verifier) -> Self {
         let shown = worker.snapshot();
-        Self {
+        let (settings, told) = Keeper::load(config_folder().as_deref());
+        let mut session = Self {
             worker,
+            settings,
             live: shown.clone(),
             shown,
             time: Time::default(),
@@ -140,8 +165,8 @@ impl Session {
             after_save: None,
             builds_change: false,
             marked: 0,
-            camera: Camera::default(),
-            flight: None,
+            viewpoint: Viewpoint::default(),
+            views: Views::load(config_folder().as_deref()),
             pointer: Pointer::default(),
             lookup: Lookup::default(),
             points: Points::default(),
@@ -154,19 +179,26 @@ impl Session {
             recent: Recent::load(config_folder().as_deref()),
             gallery: ui::gallery(),
             recorder: None,
+            film_of_past: None,
             scale: Scale::default(),
             coloring: None,
             log,
             verifier,
             view: Rect::ZERO,
+            free: Rect::ZERO,
             pixels_per_point: 1.0,
             ready: false,
+            wants_play: None,
+            rest: Rest::default(),
+            in_long_step: false,
             screenshot_asked: false,
             fault_told: false,
             marked_since: None,
             looked_at: None,
             wishes: Wishes::default(),
-        }
+        };
+        session.take_settings(told);
+        session
     }
 
     /// Opens a scene, once what was changed in the present one is saved or given up.
@@ -179,12 +211,10 @@ impl Session {
     }
 
     fn open_now(&mut self, source: SceneSource) {
+        self.ui.start_open = false;
         if let SceneSource::Path(path) = &source {
             // Relative paths mean another file once the folder changes.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            if let Err(text) = self.recent.add(&path) {
-                self.tell(Severity::Error, text);
-            }
             self.worker.send(Request::Load(SceneSource::of_path(path)));
         } else {
             self.worker.send(Request::Load(source));
@@ -193,7 +223,13 @@ impl Session {
 
     pub fn tell(&mut self, severity: Severity, text: String) {
         self.log.say(format_args!("message {}", text.replace('\n', " ")));
-        self.ui.tell(Notice { severity, text });
+        self.ui.tell(Notice { severity, text }, None);
+    }
+
+    /// Good news about a file.
+    fn tell_of_file(&mut self, text: String, file: PathBuf) {
+        self.log.say(format_args!("message {text}"));
+        self.ui.tell(Notice { severity: Severity::Info, text }, Some(file));
     }
 
     pub fn title(&self) -> String {
@@ -211,6 +247,7 @@ impl Session {
         self.live = self.worker.snapshot();
         let shown = self.look_at(self.live.clone());
         let before = std::mem::replace(&mut self.shown, shown);
+        self.wants_play = self.wants_play.filter(|wants| *wants != self.live.playing());
         if Arc::ptr_eq(&before, &self.shown) {
             return;
         }
@@ -223,6 +260,9 @@ impl Session {
         if now.refused > self.refused {
             self.refused = now.refused;
             self.take_back();
+        }
+        if self.viewpoint.follows() && !self.lookup.is_busy() {
+            self.lookup.ask(Question::Follow);
         }
         self.follow_values();
         if now.file_changes > self.file_changes {
@@ -241,7 +281,7 @@ impl Session {
         }
         self.scale = self.scale.following(self.contacts());
         self.log_changes(&before);
-        if let (Some(due), true) = (now.frame_due, self.recorder.is_some()) {
+        if let (Some(due), true, None) = (now.frame_due, self.recorder.is_some(), &self.film_of_past) {
             self.record(due, graphics);
         }
     }
@@ -258,6 +298,12 @@ impl Session {
         self.builds_change = false;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
+        if let SceneSource::Path(path) | SceneSource::Session(path) = scene.source.base()
+            && path.is_absolute()
+            && let Err(text) = self.recent.add(path)
+        {
+            self.tell(Severity::Error, text);
+        }
         self.ui.checkups = !scene.checkups.is_empty();
         (self.marked_since, self.looked_at) = (Some(std::time::Instant::now()), None);
         (self.ui.warnings_open, self.ui.warnings_read) = (false, 0);
@@ -266,8 +312,7 @@ impl Session {
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
         }
         if before.is_none_or(|before| before.source.base() != scene.source.base()) {
-            self.camera = scene.camera.widened(self.view.width() / self.view.height());
-            self.flight = None;
+            self.open_view(scene);
             self.scale = Scale::default();
             self.ui.import_open = true;
         } else if before.is_some_and(|before| is_of_another_size(before, scene)) {
@@ -292,64 +337,9 @@ impl Session {
         placed.map_err(|error| error.to_string())
     }
 
-    fn log_changes(&self, before: &Snapshot) {
-        let (now, log) = (&self.shown, &self.log);
-        let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);
-        if let (true, Some(scene)) = (new_scene, &now.scene) {
-            let (tets, nodes) = (scene.model.tets.len(), scene.model.n_nodes());
-            let backend = now.view.as_ref().and_then(|view| view.backend.as_ref()).map_or("none", |info| info.backend);
-            log.say(format_args!("scene loaded {} backend={backend} tets={tets} nodes={nodes}", scene.name));
-        }
-        if let Some(view) = &now.view {
-            if new_scene || before.view.as_ref().is_none_or(|b| b.step != view.step) {
-                let what = if self.is_in_past() { "past" } else { "step" };
-                log.say(format_args!("{what} {} time={:.4}", view.step, view.time));
-            }
-            let count = |view: &View| view.contacts.as_ref().map(Vec::len);
-            if let Some(n) = count(view).filter(|_| before.view.as_ref().and_then(|b| count(b)) != count(view)) {
-                log.say(format_args!("contacts {n}"));
-            }
-            if let Some(grab) = &self.grab
-                && let Some(held) = view.grabs.iter().find(|held| held.id == grab.id)
-            {
-                let [p, t] = [held.point, held.target].map(|v| format!("{:.4},{:.4},{:.4}", v.x, v.y, v.z));
-                log.say(format_args!("moved body={} point={p} target={t} force={:.3}", grab.body, held.force.norm()));
-            }
-        }
-        for warning in now.warnings.list().iter().filter(|warning| !before.warnings.list().iter().any(|known| known.kind == warning.kind)) {
-            log.say(format_args!("warning {}", warning.text));
-        }
-        if before.branch != now.branch {
-            log.say(format_args!("branch {}", now.branch));
-        }
-        if before.activity != now.activity {
-            log.say(format_args!("activity {:?}", now.activity));
-            if !now.playing() {
-                self.log_bodies();
-            }
-        }
-    }
-
-    /// `body NAME X Y`: where each body's middle is in the window [px].
-    fn log_bodies(&self) {
-        let (Some(scene), Some(view)) = (&self.shown.scene, &self.shown.view) else { return };
-        let SurfacePositions::Host(positions) = &view.surface else { return };
-        for body in lookup::free_bodies(&scene.model) {
-            let middle = stage::glam_vec(&lookup::bounds(&scene.model, positions, &view.rigid_poses, body).center());
-            if let Some(([x, y], _)) = self.camera.project(middle, self.viewport()) {
-                self.log.say(format_args!("body {} {x:.0} {y:.0}", scene.model.body_name(body)));
-            }
-        }
-    }
-
     /// One frame of panels and mouse. `events` are the frame's, before the panels saw them.
     pub fn frame(&mut self, context: &egui::Context, mut input: egui::RawInput, graphics: &mut Graphics) -> egui::FullOutput {
-        if let Some(flight) = &self.flight {
-            let (camera, arrived) = flight.now();
-            self.camera = camera;
-            if arrived {
-                self.flight = None;
-            }
+        if self.place_camera() {
             context.request_repaint();
         }
         if self.plays_pictures() || self.marks_fade() {
@@ -365,15 +355,24 @@ impl Session {
         let (tip, marks) = (self.contact_tip(context), self.tool_marks());
         let checks = self.verifier.board();
         self.log_checks(&checks);
+        let scene_key = self.scene_key();
+        let step_time = self.long_step(context);
+        let studio = self.studio(graphics);
         self.read_figures();
         let mut ui = std::mem::take(&mut self.ui);
         let output = context.run_ui(input, |root| {
             let shown = UiContext {
                 snapshot: &self.shown,
+                is_playing: self.is_playing(),
+                step_time,
+                progress: self.worker.progress(),
                 document: self.document.as_ref(),
                 recent: &self.recent,
+                views: self.views.of(&scene_key),
+                is_parallel: self.viewpoint.camera.is_parallel(),
                 gallery: &self.gallery,
-                recorded_frames: self.recorder.as_ref().map(|recorder| recorder.frames),
+                recording: self.recording_view(),
+                studio,
                 grabs: &grabs,
                 grip: self.grip,
                 gizmo: gizmo.as_ref(),
@@ -390,16 +389,21 @@ impl Session {
             outcome = Some(ui::show(root, &mut ui, &shown));
         });
         self.ui = ui;
+        self.keep_settings();
         self.ui.options.theme = if self.ui.dark { Theme::DARK } else { Theme::LIGHT };
         self.pixels_per_point = output.pixels_per_point;
-        if let Some(Outcome { actions: more, view, landmarks }) = outcome {
+        if let Some(Outcome { actions: more, view, free, landmarks }) = outcome {
             actions.extend(more);
-            self.view = view;
+            (self.view, self.free) = (view, free);
+            self.place_camera();
             if self.log.landmarks(&landmarks, self.pixels_per_point) {
                 context.request_repaint();
             }
         }
         for event in &events {
+            if let egui::Event::PointerButton { pressed: false, .. } = event {
+                self.viewpoint.release();
+            }
             if let Some(input) = self.pointer_input(context, event)
                 && !self.gizmo_takes(&input, context.input(|input| input.modifiers.command))
                 && let Some(effect) = self.pointer.handle(input)
@@ -415,21 +419,57 @@ impl Session {
                 self.lookup.ask(Question::Menu { ray: self.ray(at), at });
             }
         }
+        if !actions.is_empty() {
+            context.request_repaint(); // the panels show what comes of it
+            context.request_repaint_after(LONG_STEP); // and a step that may begin now
+        }
         for action in actions {
-            self.act(action);
+            match action {
+                Action::Record(action) => self.act_on_record(action, graphics),
+                action => self.act(action),
+            }
+        }
+        if self.advance_film(graphics) {
+            context.request_repaint();
         }
         self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
         self.want();
+        let [_, _, width, height] = self.viewport();
+        if let Some(left) = self.rest.look(self.viewpoint.camera, self.options(), self.placed, [width, height]) {
+            context.request_repaint_after(left);
+        }
         if std::mem::take(&mut self.screenshot_asked) {
             self.save_screenshot(graphics);
         }
         output
     }
 
-    /// After a frame was presented.
-    pub fn presented(&mut self) {
+    /// Whether the simulation plays, or will as soon as it has heard of it.
+    fn is_playing(&self) -> bool {
+        self.wants_play.unwrap_or(self.shown.playing())
+    }
+
+    /// How long the step in progress takes so far, once that is worth a word. No news comes from a step that takes
+    /// long: the window looks again by itself.
+    fn long_step(&mut self, context: &egui::Context) -> Option<Duration> {
+        let time = self.worker.step_time();
+        let is_long = time.is_some_and(|time| time >= LONG_STEP);
+        if is_long != std::mem::replace(&mut self.in_long_step, is_long) {
+            self.log.say(format_args!("long step {}", if is_long { "begun" } else { "ended" }));
+        }
+        if time.is_some() || self.live.playing() {
+            context.request_repaint_after(LONG_STEP);
+        }
+        time.filter(|time| *time >= LONG_STEP)
+    }
+
+    /// After a frame was presented; `answers` is how long the input that it answers has waited for it.
+    pub fn presented(&mut self, answers: Option<Duration>) {
+        if let Some(time) = answers {
+            self.log.say(format_args!("answered ms={:.1}", 1e3 * time.as_secs_f64()));
+        }
         if !std::mem::replace(&mut self.ready, true) {
             let [x, y, w, h] = self.viewport();
             self.log.say(format_args!("ready {x} {y} {w} {h}"));
@@ -468,8 +508,8 @@ impl Session {
         let [_, _, width, height] = self.viewport();
         Picture {
             size: [width, height],
-            camera: self.camera,
-            options: self.options(),
+            camera: self.viewpoint.camera,
+            options: ViewOptions { fine: self.rest.is_at_rest() && !self.is_playing(), ..self.options() },
             marks: [self.ui.contacts, self.ui.checkups],
             version: self.placed,
         }
@@ -483,39 +523,12 @@ impl Session {
         [x, y, right.saturating_sub(x), bottom.saturating_sub(y)]
     }
 
-    fn apply_effect(&mut self, effect: Effect) {
-        let viewport = self.viewport();
-        match effect {
-            // With a tool in hand nothing is grabbed.
-            Effect::Pick(_) if self.ui.tool.is_some() => {
-                self.pointer.picked(false);
-            }
-            Effect::Pick(at) => self.lookup.ask(Question::Grab(self.ray(at))),
-            Effect::FrameAt(at) => self.lookup.ask(Question::FrameAt(self.ray(at))),
-            Effect::MoveGrab { at, depth } => self.move_grab(at, f64::from(depth)),
-            Effect::ReleaseGrab => self.release_grab(),
-            Effect::Widen(notches) => self.widen_grip(notches),
-            Effect::Orbit(delta) => {
-                self.flight = None;
-                let turn = std::f32::consts::PI / self.view.height().max(1.0);
-                self.camera.orbit(-delta.x * turn, delta.y * turn);
-            }
-            Effect::Pan(delta) => {
-                self.flight = None;
-                self.camera.pan([delta.x * self.pixels_per_point, delta.y * self.pixels_per_point], viewport);
-            }
-            Effect::Zoom { at, notches } => {
-                self.flight = None;
-                self.camera.zoom_to_cursor(0.88_f32.powf(notches), self.pixel(at), viewport);
-            }
-        }
-    }
-
     fn act(&mut self, action: Action) {
         match action {
             Action::OpenDialog => self.wishes.dialog = Some(PathPurpose::Open),
             Action::OpenField => self.ask_for_path(PathPurpose::Open),
             Action::OpenPath(path) => self.open(SceneSource::Path(path)),
+            Action::OpenGallery(name) if name == GALLERY_SESSION.0 => self.open(SceneSource::Session(name.into())),
             Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
             Action::Reload => self.unless_unsaved(After::Reload { on_disk: false }),
             Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
@@ -526,6 +539,7 @@ impl Session {
             Action::Unsaved(answer) => self.answer_unsaved(answer),
             Action::SavePlots(file) => self.save_plots(file),
             Action::PlayPause => self.play_or_pause(),
+            Action::Stop => self.worker.send(Request::Pause),
             Action::StepOnce => self.step_once(),
             Action::Time(action) => self.act_on_time(action),
             Action::Reset => {
@@ -540,6 +554,15 @@ impl Session {
             }
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
             Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
+            Action::Camera(action) => self.act_on_camera(action),
+            Action::Toggle(what) => self.ui.toggle(what),
+            Action::ShowInFolder(file) => {
+                let shown = files::show_in_folder(&file);
+                shown.unwrap_or_else(|error| {
+                    self.tell(Severity::Error, format!("The folder could not be opened: {error}. It is {}", file.display()))
+                });
+            }
+            Action::ColorBy(field) => (self.ui.field, self.ui.hold_range, self.ui.color_range) = (field, false, None),
             Action::Checks(action) => self.act_on_checks(action),
             Action::LookAtFault { checkup, finding } => self.look_at_fault(checkup, finding),
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),

@@ -72,6 +72,8 @@ struct Live {
     input: egui_winit::State,
     /// A `Wake` is under way or not yet looked at.
     woken: Arc<AtomicBool>,
+    /// When the first input came that no frame has answered yet.
+    input_at: Option<Instant>,
     /// When the next frame is wanted by an animation.
     repaint_at: Option<Instant>,
     /// A new snapshot waits to be drawn.
@@ -137,6 +139,9 @@ impl ApplicationHandler<Message> for App {
             WindowEvent::Resized(size) => live.graphics.resize(*size),
             WindowEvent::DroppedFile(path) => live.session.open(SceneSource::Path(path.clone())),
             WindowEvent::Focused(false) => live.session.cancel(),
+            WindowEvent::CursorMoved { .. } | WindowEvent::MouseInput { .. } | WindowEvent::KeyboardInput { .. } => {
+                live.input_at.get_or_insert_with(Instant::now);
+            }
             _ => {}
         }
         let response = live.input.on_window_event(&live.window, &event);
@@ -218,6 +223,7 @@ impl Live {
             context,
             input,
             woken,
+            input_at: None,
             repaint_at: None,
             stale: false,
             last_frame: Instant::now(),
@@ -241,7 +247,7 @@ impl Live {
             pixels_per_point: output.pixels_per_point,
         };
         if self.graphics.draw(self.session.picture(), &self.session.overlays(), panels) {
-            self.session.presented();
+            self.session.presented(self.input_at.take().map(|at| at.elapsed()));
         }
         if let Some(fault) = self.graphics.device.fault() {
             self.session.device_fault(&fault.to_string());

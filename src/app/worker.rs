@@ -3,7 +3,9 @@
 
 mod clock;
 mod loading;
+mod progress;
 mod recording;
+mod requests;
 mod saving;
 #[cfg(test)]
 mod tests;
@@ -23,14 +25,16 @@ use std::time::{Duration, Instant};
 use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::exporting::ExportWish;
 use super::warnings::Warnings;
 use crate::cancel::CancelToken;
 use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::step::StepReport;
-use clock::{Clock, RealTimeFactor};
+use clock::{Clock, RealTimeFactor, smooth_stages};
 use recording::Recording;
+use requests::newest_moves;
 pub use travel::Journey;
 use watch::Watch;
 
@@ -62,6 +66,8 @@ pub enum Request {
     SaveState(PathBuf),
     /// Goes on from how everything stood.
     LoadState(PathBuf),
+    /// Begins to export results, or ends that.
+    Export(Option<ExportWish>),
     /// The file of the scene was written by the window.
     Saved,
     /// Goes back in the scene of that generation, or to another branch of its past.
@@ -127,6 +133,8 @@ pub struct Snapshot {
     pub branch: BranchId,
     /// How many journeys have ended, wherever that was.
     pub journeys: u64,
+    /// The part of an export that is written.
+    pub exported: Option<f64>,
     /// What was not as it should be since the scene was opened.
     pub warnings: Arc<Warnings>,
 }
@@ -162,6 +170,8 @@ pub struct Worker {
 struct Shared {
     latest: Mutex<Arc<Snapshot>>,
     notices: Mutex<Vec<Notice>>,
+    /// When the step in progress began.
+    step_since: Mutex<Option<Instant>>,
     stop: AtomicBool,
     wake: Box<dyn Fn() + Send + Sync>,
 }
@@ -180,6 +190,7 @@ impl Worker {
         let shared = Arc::new(Shared {
             latest: Mutex::new(Arc::new(Snapshot::empty())),
             notices: Mutex::default(),
+            step_since: Mutex::default(),
             stop: AtomicBool::new(false),
             wake: Box::new(wake),
         });
@@ -196,6 +207,9 @@ impl Worker {
         let mut current = self.cancel.lock().unwrap_or_else(PoisonError::into_inner);
         if request.interrupts() {
             std::mem::take(&mut *current).cancel();
+        }
+        if let Request::Load(source) = &request {
+            self.show_building(source);
         }
         let _ = self.requests.send(Asked { request, cancel: current.clone() });
     }
@@ -242,6 +256,7 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
+            exported: None,
             warnings: Arc::default(),
         }
     }
@@ -302,7 +317,7 @@ impl Loop {
                 self.handle(request);
             }
             if self.may_step() {
-                self.step();
+                self.watched(Self::step);
                 self.autosave();
             }
             if self.files.look() {
@@ -399,6 +414,7 @@ impl Loop {
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
+            Request::Export(wish) => self.export(wish),
             Request::Travel(generation, journey) => self.travel(generation, journey),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
@@ -481,6 +497,7 @@ impl Loop {
             self.next.real_time_factor = self.factor.after_step(time);
         }
         self.offer_frame();
+        self.look_at_export();
         self.publish();
     }
 
@@ -533,35 +550,6 @@ impl Loop {
     fn notify(&self, severity: Severity, text: String) {
         self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice { severity, text });
         (self.shared.wake)();
-    }
-}
-
-/// Drops all moves of a grab and all changes of a value but the newest: no step has seen the older ones.
-fn newest_moves(requests: Vec<Asked>) -> Vec<Asked> {
-    let mut kept: Vec<Asked> = Vec::with_capacity(requests.len());
-    for asked in requests {
-        kept.pop_if(|last| is_overridden(&last.request, &asked.request));
-        kept.push(asked);
-    }
-    kept
-}
-
-fn is_overridden(last: &Request, new: &Request) -> bool {
-    matches!((last, new), (Request::Command(_, last), Request::Command(_, new)) if new.overrides(last))
-}
-
-/// Exponential mean over about ten steps, so that the numbers can be read.
-fn smooth_stages(smoothed: &mut Vec<(&'static str, f64)>, stages: &[(&'static str, f64)]) {
-    for (_, milliseconds) in smoothed.iter_mut() {
-        *milliseconds *= 0.9;
-    }
-    let first = smoothed.is_empty();
-    for (name, milliseconds) in stages {
-        let share = if first { *milliseconds } else { 0.1 * milliseconds };
-        match smoothed.iter_mut().find(|(known, _)| known == name) {
-            Some((_, sum)) => *sum += share,
-            None => smoothed.push((name, share)),
-        }
     }
 }
 

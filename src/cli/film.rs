@@ -7,19 +7,25 @@ use super::Failure;
 use crate::export::{Frame, Subject};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
+use crate::model::Model;
 use crate::record::{FilmFormat, FilmWriter, RecordError};
-use crate::render::{Camera, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
+use crate::render::{Camera, Image, Light, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
 use crate::sim::Simulation;
 use crate::stage;
 use crate::step::{StepError, SurfacePositions};
 
-/// Draws moments of a run, into one or more films.
-pub struct Film {
+/// Draws moments of a run.
+pub struct Painter {
     device: Arc<gpu::Device>,
     renderer: Renderer,
+    size: [u32; 2],
+}
+
+/// Draws moments of a run, into one or more films.
+pub struct Film {
+    painter: Painter,
     writers: Vec<(PathBuf, FilmWriter)>,
     camera: Camera,
-    size: [u32; 2],
 }
 
 /// Content of the pictures.
@@ -52,32 +58,22 @@ impl Moment {
     }
 }
 
-impl Film {
-    /// Opens a device to draw with, and the files.
-    pub fn start(targets: &[(FilmFormat, PathBuf)], subject: &Subject, adapter: Option<&str>) -> Result<Self, Failure> {
+impl Painter {
+    /// Opens a device to draw with.
+    pub fn open(model: &Model, light: Light, size: [u32; 2], adapter: Option<&str>) -> Result<Self, Failure> {
         let request = gpu::DeviceRequest { adapter: adapter.map(str::to_owned), ..Default::default() };
         let device = gpu::Device::open(&request).map_err(|error| Failure::Input(format!("pictures cannot be drawn: {error}")))?;
         let limit = device.limits.max_texture_dimension_2d;
-        if subject.size.iter().any(|n| *n > limit) {
+        if size.iter().any(|n| *n > limit) {
             return Err(Failure::Input(format!("pictures on {} are at most {limit} x {limit}; give a smaller --size", device.info.name)));
         }
         let options = RenderOptions::for_adapter(&device.info, wgpu::TextureFormat::Rgba8Unorm);
         let mut renderer = Renderer::new(&device.device, &device.queue, options);
-        renderer.set_stage(&stage::stage(&subject.model, stage::light(&subject.light)));
-        let open = |(format, path): &(FilmFormat, PathBuf)| {
-            Ok((path.clone(), FilmWriter::new(*format, path, subject.size, subject.frames_per_second)?))
-        };
-        let writers = targets.iter().map(open).collect::<Result<_, RecordError>>()?;
-        Ok(Self { device, renderer, writers, camera: stage::camera(&subject.camera), size: subject.size })
+        renderer.set_stage(&stage::stage(model, light));
+        Ok(Self { device, renderer, size })
     }
 
-    /// The device, for the simulation to compute on: then positions go to the picture without leaving it.
-    pub fn device(&self) -> Arc<gpu::Device> {
-        self.device.clone()
-    }
-
-    /// Draws a moment, which is shown for `n` frames.
-    pub fn take(&mut self, moment: &Moment, n: u64) -> Result<(), Failure> {
+    pub fn draw(&mut self, moment: &Moment, camera: &Camera) -> Result<Image, RenderError> {
         match &moment.surface {
             SurfacePositions::Host(positions) => self.renderer.set_positions(Positions::Host(positions))?,
             SurfacePositions::Device(surface) => self.renderer.set_positions(Positions::Device(gpu::surface_buffer(surface)))?,
@@ -85,7 +81,29 @@ impl Film {
         let transforms = stage::transforms(&moment.rigid_poses, &moment.obstacle_poses);
         self.renderer.set_rigid_transforms(&transforms)?;
         let overlays = Overlays { segments: stage::attachments(&moment.attachments, 1.0).collect(), points: vec![] };
-        let image = self.renderer.capture(self.size, &self.camera, &ViewOptions::default(), &overlays)?;
+        self.renderer.capture(self.size, camera, &ViewOptions::default(), &overlays)
+    }
+}
+
+impl Film {
+    /// Opens a device to draw with, and the files.
+    pub fn start(targets: &[(FilmFormat, PathBuf)], subject: &Subject, adapter: Option<&str>) -> Result<Self, Failure> {
+        let painter = Painter::open(&subject.model, stage::light(&subject.light), subject.size, adapter)?;
+        let open = |(format, path): &(FilmFormat, PathBuf)| {
+            Ok((path.clone(), FilmWriter::new(*format, path, subject.size, subject.frames_per_second)?))
+        };
+        let writers = targets.iter().map(open).collect::<Result<_, RecordError>>()?;
+        Ok(Self { painter, writers, camera: stage::camera(&subject.camera) })
+    }
+
+    /// The device, for the simulation to compute on: then positions go to the picture without leaving it.
+    pub fn device(&self) -> Arc<gpu::Device> {
+        self.painter.device.clone()
+    }
+
+    /// Draws a moment, which is shown for `n` frames.
+    pub fn take(&mut self, moment: &Moment, n: u64) -> Result<(), Failure> {
+        let image = self.painter.draw(moment, &self.camera)?;
         for (_, writer) in &mut self.writers {
             (0..n).try_for_each(|_| writer.push(image.clone()))?;
         }

@@ -30,6 +30,7 @@ mod interrupt;
 mod mesh;
 mod results;
 mod run;
+mod thumbnails;
 mod verify;
 mod voice;
 
@@ -91,6 +92,9 @@ enum Command {
     /// Write what completes its commands in a shell:
     /// `pliant completions bash > ~/.local/share/bash-completion/completions/pliant`
     Completions { shell: clap_complete::Shell },
+    /// Draw the pictures of the gallery, which are inside the program
+    #[command(hide = true)]
+    Thumbnails(thumbnails::ThumbnailArgs),
     /// Write its manual page: `pliant man | man -l -`
     Man,
 }
@@ -216,6 +220,7 @@ fn run_command(cli: &Cli) -> Result<(), Failure> {
             clap_complete::generate(*shell, &mut command(), "pliant", &mut std::io::stdout());
             Ok(())
         }
+        Some(Command::Thumbnails(args)) => thumbnails::thumbnails(args),
         Some(Command::Man) => manual(),
     }
 }
@@ -251,7 +256,7 @@ fn manual() -> Result<(), Failure> {
     command.build();
     let out = &mut std::io::stdout();
     clap_mangen::Man::new(command.clone()).render(out).map_err(failed)?;
-    for part in command.get_subcommands().filter(|part| part.get_name() != "help") {
+    for part in command.get_subcommands().filter(|part| part.get_name() != "help" && !part.is_hide_set()) {
         clap_mangen::Man::new(part.clone()).render(out).map_err(failed)?;
     }
     Ok(())

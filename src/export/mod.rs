@@ -75,7 +75,7 @@ pub struct Written {
 }
 
 /// Writes frames in one format.
-pub trait Exporter {
+pub trait Exporter: Send {
     /// Adds a frame. After a failure the caller adds no other.
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError>;
 

@@ -7,7 +7,7 @@ use super::RecordError;
 use crate::output::{OutputError, OutputFile};
 use crate::render::Image;
 
-/// Writes a picture as an RGB PNG. The file appears complete or not at all.
+/// Writes a picture as a PNG, with its opacity where it is not opaque. The file appears complete or not at all.
 pub fn save_png(path: &Path, image: &Image) -> Result<(), RecordError> {
     if image.pixels.len() != 4 * image.width as usize * image.height as usize {
         let (width, height, bytes) = (image.width, image.height, image.pixels.len());
@@ -20,13 +20,18 @@ pub fn save_png(path: &Path, image: &Image) -> Result<(), RecordError> {
 
 fn write(file: &mut OutputFile, image: &Image) -> io::Result<()> {
     let mut encoder = png::Encoder::new(file, image.width, image.height);
-    encoder.set_color(png::ColorType::Rgb);
+    let is_opaque = image.is_opaque();
+    encoder.set_color(if is_opaque { png::ColorType::Rgb } else { png::ColorType::Rgba });
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::Fast);
     encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-    let opaque: Vec<u8> = image.pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
     let mut writer = encoder.write_header().map_err(io_error)?;
-    writer.write_image_data(&opaque).map_err(io_error)?;
+    if is_opaque {
+        let colors: Vec<u8> = image.pixels.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+        writer.write_image_data(&colors).map_err(io_error)?;
+    } else {
+        writer.write_image_data(&image.pixels).map_err(io_error)?;
+    }
     writer.finish().map_err(io_error)
 }
 
@@ -60,7 +65,9 @@ pub(super) mod tests {
         let mut reader = png::Decoder::new(io::BufReader::new(File::open(path).unwrap())).read_info().unwrap();
         let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut rgb).unwrap();
-        Image { width: info.width, height: info.height, pixels: rgb.chunks(3).flat_map(|p| [p[0], p[1], p[2], 255]).collect() }
+        let opaque = || rgb.chunks(3).flat_map(|p| [p[0], p[1], p[2], 255]).collect();
+        let pixels = if info.color_type == png::ColorType::Rgba { rgb.clone() } else { opaque() };
+        Image { width: info.width, height: info.height, pixels }
     }
 
     #[test]
@@ -70,6 +77,10 @@ pub(super) mod tests {
         let image = gradient(37, 21);
         save_png(&folder.join("a.png"), &image).unwrap();
         assert_eq!(read(&folder.join("a.png")), image);
+        let mut clear = image.clone();
+        clear.pixels[3] = 100;
+        save_png(&folder.join("a.png"), &clear).unwrap();
+        assert_eq!(read(&folder.join("a.png")), clear);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -8,7 +8,10 @@ use super::stage::{Overlays, ViewOptions};
 
 /// Everything that depends on the size of the picture.
 pub struct Canvas {
+    /// Of the picture [px].
     pub size: [u32; 2],
+    /// Texels along the side of a pixel: 1, or 2 where a pixel is the mean of four.
+    pub scale: u32,
     /// The texture into which surfaces are drawn.
     pub color: wgpu::TextureView,
     /// With several samples per pixel: the texture to which they are resolved, and their depth.
@@ -52,7 +55,14 @@ pub struct Parts {
 }
 
 impl Canvas {
-    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, size: [u32; 2], options: &RenderOptions) -> Self {
+    /// Width and height of the textures.
+    pub fn texels(&self) -> [u32; 2] {
+        self.size.map(|n| n * self.scale)
+    }
+
+    pub fn new(device: &wgpu::Device, pipelines: &Pipelines, size: [u32; 2], scale: u32, options: &RenderOptions) -> Self {
+        let of_picture = size;
+        let size = size.map(|n| n * scale);
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let view = |label, [width, height]: [u32; 2], format, samples, usage| {
@@ -115,7 +125,7 @@ impl Canvas {
             }
         };
         let screen = group("render/screen", &pipelines.layouts.screen, &[texture(&occlusion)]);
-        Self { size, color, resolved, parts, rough_occlusion, occlusion, screen, mask, corner, present, shows: None }
+        Self { size: of_picture, scale, color, resolved, parts, rough_occlusion, occlusion, screen, mask, corner, present, shows: None }
     }
 }
 

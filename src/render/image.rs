@@ -2,7 +2,8 @@
 
 use super::RenderError;
 
-/// A picture: rows from the top, four bytes per pixel (red, green, blue, 255), gamma-encoded.
+/// A picture: rows from the top, four bytes per pixel (red, green, blue, opacity), gamma-encoded. Only pictures without
+/// ground are not opaque everywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub width: u32,
@@ -11,6 +12,10 @@ pub struct Image {
 }
 
 impl Image {
+    pub fn is_opaque(&self) -> bool {
+        self.pixels.chunks_exact(4).all(|pixel| pixel[3] == 255)
+    }
+
     /// Red, green and blue of a pixel; `x` to the right, `y` down.
     pub fn pixel(&self, x: u32, y: u32) -> [u8; 3] {
         let i = 4 * (y as usize * self.width as usize + x as usize);

@@ -27,7 +27,7 @@ mod tests;
 mod uniforms;
 mod upload;
 
-pub use camera::{Camera, Ray};
+pub use camera::{AxisView, Camera, Ray};
 pub use geometry::{GivenNormals, SplitSurface, split_creases};
 pub use image::Image;
 pub use options::RenderOptions;

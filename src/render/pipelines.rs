@@ -25,12 +25,22 @@ pub struct Pipelines {
     pub occlusion: Occlusion,
     pub light_parts: wgpu::RenderPipeline,
     pub floor: wgpu::RenderPipeline,
+    /// The floor from below: its grid alone, over what stands on it.
+    pub floor_below: wgpu::RenderPipeline,
     pub backdrop: wgpu::RenderPipeline,
     pub overlay: Overlay,
-    /// Presents in the options' target format.
-    pub present: wgpu::RenderPipeline,
-    /// Presents in `PICTURE_FORMAT`, for captures.
-    pub present_capture: wgpu::RenderPipeline,
+    /// Present in the options' target format.
+    pub present: Present,
+    /// Present in `PICTURE_FORMAT`, for captures.
+    pub present_capture: Present,
+}
+
+/// Pipelines from a finished picture to its target.
+pub struct Present {
+    /// A texel is a pixel.
+    pub single: wgpu::RenderPipeline,
+    /// A pixel is the mean of four texels.
+    pub fine: wgpu::RenderPipeline,
 }
 
 /// Pipelines of the things that cast shadows.
@@ -86,10 +96,10 @@ impl Pipelines {
         let lit = Target::Picture { samples, depth: Depth::Write, blend: false };
         let shaders = SurfaceShaders { body: &body, tets: &tets, floor: &floor };
         let surfaces = |entries, target| Surfaces::new(device, &layouts, &shaders, entries, target);
-        let behind_all = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::GreaterEqual), blend: false };
-        let behind = |label, entries| {
+        let behind = |label, entries, blend| {
+            let target = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::GreaterEqual), blend };
             let layouts = &[Some(&layouts.frame), Some(&layouts.maps)];
-            let draw = Draw { label, layouts, shader: &floor, entries, vertices: Vertices::None, target: behind_all };
+            let draw = Draw { label, layouts, shader: &floor, entries, vertices: Vertices::None, target };
             render_pipeline(device, &draw)
         };
         Self {
@@ -109,12 +119,13 @@ impl Pipelines {
             parts: surfaces(["fs_body_parts", "fs_wire_parts", "fs_edges_parts", "fs_tets_parts", "fs_slab_parts"], Target::Parts),
             lit: (samples > 1).then(|| surfaces(["fs_body", "fs_wire", "fs_edges", "fs_tets", "fs_slab"], lit)),
             occlusion: Occlusion::new(device, &layouts),
-            floor: behind("floor", ["vs_plane", "fs_floor"]),
+            floor: behind("floor", ["vs_plane", "fs_floor"], false),
+            floor_below: behind("floor_below", ["vs_plane", "fs_floor_below"], true),
             light_parts: light_parts(device, &layouts),
-            backdrop: behind("backdrop", ["vs_backdrop", "fs_backdrop"]),
+            backdrop: behind("backdrop", ["vs_backdrop", "fs_backdrop"], false),
             overlay: Overlay::new(device, &layouts, samples),
-            present: present(device, &layouts, "present", samples, options.format),
-            present_capture: present(device, &layouts, "present_capture", samples, PICTURE_FORMAT),
+            present: Present::new(device, &layouts, samples, options.format),
+            present_capture: Present::new(device, &layouts, samples, PICTURE_FORMAT),
             layouts,
         }
     }
@@ -240,14 +251,16 @@ fn light_parts(device: &wgpu::Device, layouts: &Layouts) -> wgpu::RenderPipeline
     render_pipeline(device, &draw)
 }
 
-fn present(device: &wgpu::Device, layouts: &Layouts, label: &str, samples: u32, format: wgpu::TextureFormat) -> wgpu::RenderPipeline {
-    let draw = Draw {
-        label,
-        layouts: &[Some(&layouts.present)],
-        shader: &module(device, "present"),
-        entries: ["vs_present", if samples == 1 { "fs_smooth" } else { "fs_copy" }],
-        vertices: Vertices::None,
-        target: Target::Color { format },
-    };
-    render_pipeline(device, &draw)
+impl Present {
+    fn new(device: &wgpu::Device, layouts: &Layouts, samples: u32, format: wgpu::TextureFormat) -> Self {
+        let shader = module(device, "present");
+        let draw = |label, entry| {
+            let (entries, target) = (["vs_present", entry], Target::Color { format });
+            render_pipeline(
+                device,
+                &Draw { label, layouts: &[Some(&layouts.present)], shader: &shader, entries, vertices: Vertices::None, target },
+            )
+        };
+        Self { single: draw("present", if samples == 1 { "fs_smooth" } else { "fs_copy" }), fine: draw("present_fine", "fs_fine") }
+    }
 }

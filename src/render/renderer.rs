@@ -9,7 +9,7 @@ use super::image::{Image, Readback};
 use super::maps::Maps;
 use super::options::RenderOptions;
 use super::pipeline::PICTURE_FORMAT;
-use super::pipelines::{Pipelines, Surfaces};
+use super::pipelines::{Pipelines, Present, Surfaces};
 use super::stage::{Marked, Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
 use super::uniforms::{Frame, Mark, TetsView};
 use super::{RenderError, Rgb};
@@ -171,10 +171,11 @@ impl Renderer {
         if width == 0 || height == 0 {
             return;
         }
-        let canvas = self.canvas.take().filter(|c| c.size == [width, height]);
-        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], &self.options));
+        let scale = if options.fine { self.fine_scale([width, height], options) } else { 1 };
+        let canvas = self.canvas.take().filter(|c| (c.size, c.scale) == ([width, height], scale));
+        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, [width, height], scale, &self.options));
         self.picture(encoder, &mut canvas, Shown { camera: *camera, options: *options, overlays: overlays.clone() });
-        let line = if self.mask(encoder, &canvas) { LINE_WIDTH } else { 0.0 };
+        let line = if self.mask(encoder, &canvas) { LINE_WIDTH * scale as f32 } else { 0.0 };
         let corner = [Vec4::new(x as f32, y as f32, line, 0.0), options.theme.outline.extend(1.0)];
         self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&corner));
         present(encoder, &self.pipelines.present, &canvas, target, viewport);
@@ -188,8 +189,9 @@ impl Renderer {
         if width == 0 || height == 0 || width.max(height) > limit {
             return Err(RenderError::Size { width, height, limit });
         }
-        let canvas = self.capture_canvas.take().filter(|c| c.size == size);
-        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, &self.options));
+        let scale = self.fine_scale(size, options);
+        let canvas = self.capture_canvas.take().filter(|c| (c.size, c.scale) == (size, scale));
+        let mut canvas = canvas.unwrap_or_else(|| Canvas::new(&self.device, &self.pipelines, size, scale, &self.options));
         let target = self.device.create_texture(&wgpu::TextureDescriptor {
             label: Some("render/capture"),
             size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
@@ -203,11 +205,20 @@ impl Renderer {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("render/capture") });
         self.picture(&mut encoder, &mut canvas, Shown { camera: *camera, options: *options, overlays: overlays.clone() });
         let view = target.create_view(&wgpu::TextureViewDescriptor::default());
+        let corner = [Vec4::new(0.0, 0.0, 0.0, if options.ground { 0.0 } else { 1.0 }), Vec4::ZERO];
+        self.queue.write_buffer(&canvas.corner, 0, bytemuck::cast_slice(&corner));
         present(&mut encoder, &self.pipelines.present_capture, &canvas, &view, [0, 0, width, height]);
         let readback = Readback::record(&self.device, &mut encoder, &target);
         self.queue.submit([encoder.finish()]);
         self.capture_canvas = Some(canvas);
         readback.read(&self.device)
+    }
+
+    /// Texels along the side of a pixel that has four samples, as far as the device has textures so large. A picture
+    /// that is multisampled has them already; a transparent one needs to know which of them show something.
+    fn fine_scale(&self, size: [u32; 2], options: &ViewOptions) -> u32 {
+        let fits = size.iter().all(|n| 2 * n <= self.device.limits().max_texture_dimension_2d);
+        if fits && (self.options.samples == 1 || !options.ground) { 2 } else { 1 }
     }
 
     /// Records all passes up to the finished picture. Passes whose inputs have not changed since the last picture are
@@ -222,12 +233,12 @@ impl Renderer {
             self.planes_made_for = Some(options.theme);
         }
         options.shadows &= self.stage.has_casters();
-        let frame = Frame::new(&camera, &options, canvas.size, &self.stage.around);
+        let frame = Frame::new(&camera, &options, canvas.texels(), &self.stage.around);
         self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
         let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
         let tets_view = TetsView { cut, shrink: Vec4::new(options.tet_size, f32::from(options.peeled), 0.0, 0.0) };
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
-        self.marks.upload(&self.device, &self.queue, &shown.overlays);
+        self.marks.upload(&self.device, &self.queue, &shown.overlays, canvas.scale as f32);
 
         // While only the camera moves, vertices and maps stay as they are.
         if self.maps_made_for != Some(options) {
@@ -327,7 +338,7 @@ impl Renderer {
     }
 
     /// Draws near things first, then the things behind: the floor and the backdrop. Marks come last.
-    fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, with_floor: bool) {
+    fn surfaces(&self, encoder: &mut wgpu::CommandEncoder, canvas: &Canvas, options: &ViewOptions, above_floor: bool) {
         let (stage, pipelines) = (&self.stage, &self.pipelines);
         let shared_groups = |pass: &mut wgpu::RenderPass| {
             pass.set_bind_group(0, &stage.frame_group, &[]);
@@ -360,10 +371,12 @@ impl Renderer {
             }
             _ => unreachable!("a canvas has several samples, or parts, or both"),
         };
-        pass.set_pipeline(&pipelines.backdrop);
-        pass.draw(0..3, 0..1);
-        if let (Some(floor), true) = (stage.rigids.floor.filter(|floor| !stage.hidden.rigid.contains(&(*floor as usize))), with_floor) {
-            pass.set_pipeline(&pipelines.floor);
+        if options.ground {
+            pass.set_pipeline(&pipelines.backdrop);
+            pass.draw(0..3, 0..1);
+        }
+        if let Some(floor) = stage.rigids.floor.filter(|floor| options.ground && !stage.hidden.rigid.contains(&(*floor as usize))) {
+            pass.set_pipeline(if above_floor { &pipelines.floor } else { &pipelines.floor_below });
             pass.draw(0..6, floor..floor + 1);
         }
         if self.marks.n > 0 {
@@ -504,7 +517,7 @@ fn begin<'e>(encoder: &'e mut wgpu::CommandEncoder, label: &str, colors: &[Color
 /// Copies the canvas into a part of the target.
 fn present(
     encoder: &mut wgpu::CommandEncoder,
-    pipeline: &wgpu::RenderPipeline,
+    pipelines: &Present,
     canvas: &Canvas,
     target: &wgpu::TextureView,
     [x, y, width, height]: [u32; 4],
@@ -512,7 +525,7 @@ fn present(
     let mut pass = begin(encoder, "render/present", &[(target, None, wgpu::LoadOp::Load)], DepthUse::None);
     pass.set_viewport(x as f32, y as f32, width as f32, height as f32, 0.0, 1.0);
     pass.set_scissor_rect(x, y, width, height);
-    pass.set_pipeline(pipeline);
+    pass.set_pipeline(if canvas.scale == 1 { &pipelines.single } else { &pipelines.fine });
     pass.set_bind_group(0, &canvas.present, &[]);
     pass.draw(0..3, 0..1);
 }
@@ -534,10 +547,11 @@ impl Marks {
         Self { buffer, n: 0 }
     }
 
-    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, overlays: &Overlays) {
+    /// `scale`: texels in a pixel of the picture.
+    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, overlays: &Overlays, scale: f32) {
         let mark = |a: glam::Vec3, b: glam::Vec3, width: f32, Rgb([red, green, blue]): Rgb, opacity: f32| Mark {
             a: a.to_array(),
-            width,
+            width: width * scale,
             b: b.to_array(),
             padding: 0.0,
             color: [red, green, blue, opacity],

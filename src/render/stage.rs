@@ -145,7 +145,7 @@ impl Theme {
     pub const LIGHT: Self = Self {
         backdrop_top: Vec3::new(0.42, 0.52, 0.66),
         backdrop_horizon: Vec3::new(1.02, 1.05, 1.08),
-        floor: Vec3::new(0.55, 0.55, 0.545),
+        floor: Vec3::new(0.31, 0.31, 0.305),
         key: 2.0,
         sky: Vec3::new(0.40, 0.48, 0.60),
         ground: Vec3::new(0.34, 0.31, 0.28),
@@ -163,6 +163,10 @@ pub struct ViewOptions {
     pub cut: Option<Vec4>,
     /// The part of its size that a tet keeps, 0..1.
     pub tet_size: f32,
+    /// The floor and the backdrop are drawn; without them a captured picture is transparent where nothing is.
+    pub ground: bool,
+    /// Four samples a pixel where edges are smoothed afterwards otherwise. Captured pictures have them always.
+    pub fine: bool,
     /// Hides so many layers of tets below the surface.
     pub peeled: u8,
     pub theme: Theme,
@@ -170,7 +174,17 @@ pub struct ViewOptions {
 
 impl Default for ViewOptions {
     fn default() -> Self {
-        Self { shading: Shading::Smooth, grid: true, shadows: true, cut: None, tet_size: 0.86, peeled: 0, theme: Theme::DARK }
+        Self {
+            shading: Shading::Smooth,
+            grid: true,
+            shadows: true,
+            cut: None,
+            tet_size: 0.86,
+            peeled: 0,
+            ground: true,
+            fine: false,
+            theme: Theme::DARK,
+        }
     }
 }
 

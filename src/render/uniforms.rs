@@ -110,7 +110,7 @@ impl Frame {
         let to_light = around.light.direction.try_normalize().unwrap_or(Vec3::Y);
         let theme = &options.theme;
         // The grid's spacing follows the camera by decades; the fine lines fade out before they are dropped.
-        let decade = (camera.distance * 0.55).max(1e-6).log10();
+        let decade = (camera.height() * 0.86).max(1e-6).log10();
         let (spacing, weight) = (10f32.powf(decade.floor() - 1.0), 1.0 - (decade - decade.floor()));
         let above = (world_from_floor.inverse() * camera.eye().extend(1.0)).y > 0.0;
         Self {

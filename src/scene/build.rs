@@ -173,6 +173,7 @@ impl Builder<'_> {
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
         self.check_cancelled()?;
+        self.cancel.report("putting the model together", 0.6);
         let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::START, "", e.to_string()))?;
         model.fixed_parts = self.scene.fixed_parts();
         let target = |target: &Target| match slots[target.body] {
@@ -262,6 +263,7 @@ impl Builder<'_> {
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
         let (mut placed, mut faults) = (vec![], vec![]);
         for (index, body) in self.content.bodies.iter().enumerate() {
+            self.cancel.report("making bodies", 0.05 + 0.55 * index as f32 / self.content.bodies.len() as f32);
             match self.make(body) {
                 Ok(made) => placed.push(Placed { index, body, made, placements: vec![] }),
                 Err(fault) => faults.push(fault),

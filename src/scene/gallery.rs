@@ -4,11 +4,20 @@
 pub struct GalleryEntry {
     pub name: &'static str,
     pub text: &'static str,
+    /// A PNG of `THUMBNAIL_SIZE`: `pliant thumbnails`.
+    pub picture: &'static [u8],
 }
+
+/// Width and height of the pictures of scenes [px].
+pub const THUMBNAIL_SIZE: [u32; 2] = [320, 180];
 
 macro_rules! scenes {
     ($($name:literal),* $(,)?) => {
-        &[$(GalleryEntry { name: $name, text: include_str!(concat!("../../scenes/", $name, ".toml")) }),*]
+        &[$(GalleryEntry {
+            name: $name,
+            text: include_str!(concat!("../../scenes/", $name, ".toml")),
+            picture: include_bytes!(concat!("../../assets/thumbnails/", $name, ".png")),
+        }),*]
     };
 }
 

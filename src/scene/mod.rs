@@ -40,7 +40,7 @@ use std::sync::Arc;
 pub use build::{Built, Force, MeshOrigin, Probe, RecordedGrab, build, build_unless};
 pub use color::color_bytes;
 pub use error::{Diagnostic, Message, Place, SceneError, did_you_mean, unknown};
-pub use gallery::{GALLERY_SESSION, GalleryEntry, builtin_scenes, experiments, gallery};
+pub use gallery::{GALLERY_SESSION, GalleryEntry, THUMBNAIL_SIZE, builtin_scenes, experiments, gallery};
 pub use geometry::MENDED;
 pub use inspect::{BodyOutline, LiveValues, SceneValue, ValueGroup, number_fault};
 pub use nodes::Transform;

@@ -127,12 +127,14 @@ impl Simulation {
     pub fn new_unless(built: Built, options: &Options, cancel: &CancelToken) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, grabs, probes, backend, notes, .. } = built;
         cancel.check()?;
+        cancel.report("looking whether the start is free of contact", 0.7);
         let start = start(&model, &params);
         cancel.check()?;
         let checker = PenetrationChecker::new(&model);
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
+        cancel.report("preparing the solver", 0.8);
         let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
         let scene =
             LiveValues { params, materials: model.named_materials.clone(), friction: model.friction(), fixed: model.fixed_parts.clone() };

@@ -23,21 +23,7 @@ impl Flight {
     }
 
     fn at(&self, t: f32) -> (Camera, bool) {
-        if t >= 1.0 {
-            return (self.to, true);
-        }
-        let s = t * t * (3.0 - 2.0 * t);
-        let mix = |a: f32, b: f32| a + (b - a) * s;
-        let turn = std::f32::consts::TAU;
-        let short = (self.to.azimuth - self.from.azimuth + 0.5 * turn).rem_euclid(turn) - 0.5 * turn;
-        let camera = Camera {
-            target: self.from.target + (self.to.target - self.from.target) * s,
-            distance: self.from.distance * (self.to.distance / self.from.distance).powf(s),
-            azimuth: self.from.azimuth + short * s,
-            elevation: mix(self.from.elevation, self.to.elevation),
-            fov_y: mix(self.from.fov_y, self.to.fov_y),
-        };
-        (camera, false)
+        (self.from.towards(&self.to, t), t >= 1.0)
     }
 }
 
@@ -53,5 +39,7 @@ mod tests {
         let (middle, arrived) = flight.at(0.5);
         assert!(!arrived && (middle.azimuth - std::f32::consts::PI).abs() < 1e-3 && (middle.distance - 2.0).abs() < 1e-5);
         assert_eq!(flight.at(1.0), (to, true));
+        let flat = Flight::new(from, from.with_field_of_view(None)).at(0.5).0;
+        assert!((flat.height() / from.height() - 1.0).abs() < 1e-3);
     }
 }

@@ -41,13 +41,13 @@ impl Session {
         // As it was built: what waits for a start is not seen yet.
         let document = self.document.as_ref().filter(|document| !document.is_pending())?;
         let origin = document.scene().origin_of_body(name)?;
-        let (_, depth) = self.camera.project(stage::glam_vec(&origin), self.viewport())?;
-        let metres = depth * 2.0 * (0.5 * self.camera.fov_y).tan() / self.view.height().max(1.0);
+        let (_, depth) = self.viewpoint.camera.project(stage::glam_vec(&origin), self.viewport())?;
+        let metres = depth * 2.0 * (0.5 * self.viewpoint.camera.fov_y).tan() / self.view.height().max(1.0);
         Some((name.to_owned(), Gizmo { origin, size: f64::from(LENGTH * metres) }))
     }
 
     fn in_window(&self, point: &Vec3) -> Option<Pos2> {
-        let ([x, y], _) = self.camera.project(stage::glam_vec(point), self.viewport())?;
+        let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(point), self.viewport())?;
         Some(pos2(x, y) / self.pixels_per_point)
     }
 

@@ -30,7 +30,7 @@ impl Session {
         // Above those that a repeated session has left.
         let left = self.live.view.iter().flat_map(|view| &view.grabs).map(|grab| grab.id).filter(|id| is_of_mouse(*id)).max();
         self.n_grabs = self.n_grabs.max(left.unwrap_or(0)).wrapping_add(1);
-        let depth = (hit.point - double(self.camera.eye())).dot(&double(self.camera.forward()));
+        let depth = (hit.point - double(self.viewpoint.camera.eye())).dot(&double(self.viewpoint.camera.forward()));
         let model = &scene.model;
         let name = model.body_name(body).to_owned();
         // As commands count triangles.
@@ -68,7 +68,7 @@ impl Session {
     pub(super) fn widen_grip(&mut self, notches: f32) {
         let Some(grab) = &self.grab else { return };
         // In parts of what can be seen.
-        let seen = grab.depth * f64::from(0.5 * self.camera.fov_y).tan();
+        let seen = grab.depth * f64::from(0.5 * self.viewpoint.camera.fov_y).tan();
         let (least, most) = (0.02 * seen, seen);
         let radius = match self.grip.radius {
             radius if radius < least && notches > 0.0 => least,
@@ -81,7 +81,7 @@ impl Session {
     /// To where the ray through `at` meets the plane through the hit, parallel to the view, `scale` times as far away.
     pub(super) fn move_grab(&mut self, at: Pos2, scale: f64) {
         let ray = self.ray(at);
-        let forward = double(self.camera.forward());
+        let forward = double(self.viewpoint.camera.forward());
         if let Some(grab) = &mut self.grab {
             grab.target = ray.at(grab.depth * scale / ray.direction.dot(&forward));
             let command = Command::MoveGrab { id: grab.id, target: grab.target };
@@ -100,15 +100,15 @@ impl Session {
     /// first.
     pub(super) fn grab_marks(&self) -> Vec<GrabMark> {
         let on_screen = |p: &Vec3| {
-            let ([x, y], _) = self.camera.project(stage::glam_vec(p), self.viewport())?;
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(p), self.viewport())?;
             Some(pos2(x / self.pixels_per_point, y / self.pixels_per_point))
         };
         let all = || self.shown.view.iter().flat_map(|view| &view.grabs).filter(|held| is_of_mouse(held.id));
         let of_mouse = self.grab.as_ref().and_then(|grab| {
             let held = all().find(|held| held.id == grab.id);
             let point = held.map_or(grab.hit.point, |held| held.point);
-            let aside = stage::glam_vec(&point) + self.camera.right_up().0 * self.grip.radius as f32;
-            let (aside, point) = (self.camera.project(aside, self.viewport()), on_screen(&point)?);
+            let aside = stage::glam_vec(&point) + self.viewpoint.camera.right_up().0 * self.grip.radius as f32;
+            let (aside, point) = (self.viewpoint.camera.project(aside, self.viewport()), on_screen(&point)?);
             let radius = aside.map_or(0.0, |([x, y], _)| (pos2(x, y) / self.pixels_per_point).distance(point));
             let is_wide = self.grip.radius > 0.0 && grab.is_soft;
             let (target, force) = (on_screen(&grab.target)?, held.map(|held| held.force.norm()));

@@ -1,11 +1,11 @@
 //! The keyboard: shortcuts are taken before the panels see them, except while text is typed.
 
-use egui::{Context, Event, Key, Modifiers, Popup, RawInput};
+use egui::{Context, Event, Key, Popup, RawInput};
 
-use crate::app::tools::Tool;
-use crate::app::ui::{Action, BodyAction, Help, PinAction, TimeAction, UiState};
+use crate::app::ui::commands::typed;
+use crate::app::ui::{Action, Toggle, UiState};
 
-/// Removes the shortcuts from the input and says what they mean.
+/// Removes the shortcuts from the input and says what they mean; what only the panels know is done at once.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
     let mut actions = vec![];
     if context.text_edit_focused() {
@@ -14,105 +14,37 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
     input.events.retain(|event| {
         let Event::Key { key, pressed: true, modifiers, repeat, .. } = event else { return true };
         let modal = ui.is_modal() || (*key == Key::Escape && (Popup::is_any_open(context) || ui.menu.is_some()));
-        match shortcut(*key, *modifiers) {
-            Some(Shortcut::Act(action)) if !modal => {
-                // Holding a key steps on; it toggles nothing.
-                if !repeat || matches!(action, Action::StepOnce | Action::Time(TimeAction::Back)) {
-                    actions.push(action);
-                }
-                false
-            }
-            Some(Shortcut::Panels) if !modal => {
-                ui.panels_visible = !ui.panels_visible;
-                false
-            }
-            Some(Shortcut::Contacts) if !modal => {
-                ui.contacts ^= !repeat;
-                false
-            }
-            Some(Shortcut::Tree) if !modal => {
-                ui.tree_open = Some(!ui.tree_open.unwrap_or(true) ^ repeat);
-                false
-            }
-            Some(Shortcut::Guide) if !modal || ui.help.is_some() => {
-                ui.help = if ui.help.is_some() { None } else { Some(Help::default()) };
-                false
-            }
-            Some(Shortcut::Inside) if !modal => {
-                ui.inside.open ^= !repeat;
-                false
-            }
-            Some(Shortcut::Ruler) if !modal => {
-                if !repeat {
-                    ui.tool = if ui.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) };
-                }
-                false
-            }
-            Some(Shortcut::Plots) if !modal => {
-                ui.plots.open ^= !repeat;
-                false
-            }
-            Some(Shortcut::Keys) if !modal || ui.keys_open => {
-                ui.keys_open = !ui.keys_open;
-                false
-            }
-            _ => true,
+        let Some(command) = typed(*key, *modifiers) else { return true };
+        // The key that has opened a sheet closes it.
+        let closes = match command.action {
+            Action::Toggle(Toggle::Keys) => ui.keys_open,
+            Action::Toggle(Toggle::Guide) => ui.help.is_some(),
+            _ => false,
+        };
+        if modal && !closes {
+            return true;
         }
+        // Holding a key steps on; it toggles nothing.
+        if *repeat && !command.repeats() {
+            return false;
+        }
+        match &command.action {
+            Action::Toggle(what) => ui.toggle(*what),
+            Action::ClearSelection if ui.start_open => ui.start_open = false,
+            action => actions.push(action.clone()),
+        }
+        false
     });
     actions
 }
 
-#[derive(Debug, PartialEq)]
-enum Shortcut {
-    Act(Action),
-    Panels,
-    Contacts,
-    Tree,
-    Plots,
-    Inside,
-    Ruler,
-    Keys,
-    Guide,
-}
-
-fn shortcut(key: Key, modifiers: Modifiers) -> Option<Shortcut> {
-    let action = match (key, modifiers.command, modifiers.alt) {
-        (Key::Z, true, false) if !modifiers.shift => Action::Undo,
-        (Key::Z | Key::Y, true, false) => Action::Redo,
-        (Key::S, true, false) if modifiers.shift => Action::SaveScene,
-        (Key::Escape, false, false) => Action::ClearSelection,
-        (Key::D, true, false) => Action::Bodies(BodyAction::Duplicate),
-        (Key::P, false, false) => Action::Pins(PinAction::Held),
-        (Key::H, false, false) => Action::Pins(PinAction::Leave),
-        (Key::Delete, false, false) => Action::Bodies(BodyAction::Delete),
-        (Key::O, true, false) => Action::OpenDialog,
-        (Key::R, true, false) => Action::Reload,
-        (Key::S, true, false) => Action::Screenshot,
-        (Key::Q, true, false) => Action::Quit,
-        (Key::Space, false, false) => Action::PlayPause,
-        (Key::Period, false, false) => Action::StepOnce,
-        (Key::Comma, false, false) => Action::Time(TimeAction::Back),
-        (Key::End, false, false) => Action::Time(TimeAction::Live),
-        (Key::R, false, false) => Action::Reset,
-        (Key::F, false, false) => Action::FrameAll,
-        (Key::V, false, false) => Action::ToggleRecording,
-        (Key::C, false, false) => return Some(Shortcut::Contacts),
-        (Key::L, false, false) => return Some(Shortcut::Tree),
-        (Key::I, false, false) => return Some(Shortcut::Inside),
-        (Key::M, false, false) => return Some(Shortcut::Ruler),
-        (Key::N, false, false) => return Some(Shortcut::Plots),
-        (Key::Tab, false, false) => return Some(Shortcut::Panels),
-        (Key::F1, false, false) => return Some(Shortcut::Guide),
-        (Key::Questionmark, false, false) => return Some(Shortcut::Keys),
-        (Key::Slash, false, false) if modifiers.shift => return Some(Shortcut::Keys),
-        _ => return None,
-    };
-    Some(Shortcut::Act(action))
-}
-
 #[cfg(test)]
 mod tests {
+    use egui::Modifiers;
+
     use super::*;
+    use crate::app::tools::Tool;
+    use crate::app::ui::{BodyAction, PinAction, TimeAction};
 
     fn press(input: &mut RawInput, key: Key, modifiers: Modifiers, repeat: bool) {
         input.events.push(Event::Key { key, physical_key: None, pressed: true, repeat, modifiers });

@@ -44,6 +44,8 @@ pub enum Question {
         count: usize,
     },
     FrameAll,
+    /// Asks for what shall stay in view.
+    Follow,
 }
 
 /// Answered with the positions of one snapshot.

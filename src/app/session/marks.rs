@@ -10,7 +10,7 @@ use crate::app::pins;
 use crate::app::ui::Tip;
 use crate::app::worker::Request;
 use crate::math::Aabb;
-use crate::render::{Overlays, PointColors, Shading};
+use crate::render::{Camera, Overlays, PointColors, Shading};
 use crate::stage;
 
 /// Marks of faults are at their strongest so long, then fade, and stay faint [s].
@@ -56,7 +56,7 @@ impl Session {
         }
         let viewport = self.viewport();
         let place = |mark: &ContactMark| {
-            let ([x, y], _) = self.camera.project(stage::glam_vec(&mark.point), viewport)?;
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(&mark.point), viewport)?;
             Some(egui::pos2(x / self.pixels_per_point, y / self.pixels_per_point))
         };
         let near = self.contacts().iter().filter_map(|mark| Some((mark, place(mark)?)));
@@ -67,16 +67,21 @@ impl Session {
 
     /// Marks over the 3D view.
     pub fn overlays(&self) -> Overlays {
-        let mut overlays = contacts::overlays(self.contacts(), self.scale, &self.camera, self.viewport(), self.pixels_per_point);
+        self.overlays_from(&self.viewpoint.camera, self.viewport(), self.pixels_per_point)
+    }
+
+    /// Marks over a picture from a camera; `pixels`: of the picture in a point of the window.
+    pub(super) fn overlays_from(&self, camera: &Camera, viewport: [u32; 4], pixels: f32) -> Overlays {
+        let mut overlays = contacts::overlays(self.contacts(), self.scale, camera, viewport, pixels);
         let ends = self.shown.view.as_ref().map(|view| view.attachments.as_slice()).unwrap_or_default();
-        overlays.segments.splice(..0, stage::attachments(ends, self.pixels_per_point));
+        overlays.segments.splice(..0, stage::attachments(ends, pixels));
         if let Some(view) = &self.shown.view {
-            overlays.points.extend(pins::overlays(&view.pins, self.pixels_per_point).points);
+            overlays.points.extend(pins::overlays(&view.pins, pixels).points);
         }
         let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
         for (place, checkup) in self.checkups().iter().enumerate() {
             let strength = |finding| self.strength_of_mark(place, finding);
-            let marks = checkup.overlays(nodes, strength, self.camera.eye(), self.pixels_per_point);
+            let marks = checkup.overlays(nodes, strength, camera.eye(), pixels);
             overlays.segments.extend(marks.segments);
             overlays.points.extend(marks.points);
         }

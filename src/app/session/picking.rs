@@ -4,6 +4,7 @@ use super::Session;
 use super::lookup::{Found, hit_body, hit_obstacle};
 use crate::app::graphics::Graphics;
 use crate::app::selection::{Item, Pick};
+use crate::app::ui::Hint;
 use crate::body::BodyRef;
 use crate::geometry::Shape;
 use crate::model::Model;
@@ -25,6 +26,7 @@ impl Session {
     pub(super) fn select_at(&mut self, model: &Model, hit: Option<BodyRef>, several: bool) {
         match hit {
             Some(body) => {
+                self.ui.hints.did(Hint::Select);
                 let item = Item::body(model.body_name(body));
                 self.ui.selection.pick(&item, if several { Pick::Toggle } else { Pick::Only }, &[]);
             }

@@ -130,7 +130,7 @@ impl Session {
     pub(super) fn near(&self, at: Pos2) -> (Option<(String, usize)>, Option<u32>) {
         let Some(view) = &self.shown.view else { return (None, None) };
         let distance = |point: &Vec3| {
-            let ([x, y], _) = self.camera.project(stage::glam_vec(point), self.viewport())?;
+            let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(point), self.viewport())?;
             Some(egui::pos2(x / self.pixels_per_point, y / self.pixels_per_point).distance(at)).filter(|distance| *distance < NEAR)
         };
         let of_pin = |pin: &PinMark| pin.nodes.iter().filter_map(distance).min_by(f32::total_cmp);

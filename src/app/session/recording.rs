@@ -1,69 +1,205 @@
-//! Films and screenshots of the view.
+//! Films, screenshots and exports of the view.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::Session;
+use crate::app::exporting::ExportWish;
 use crate::app::graphics::Graphics;
-use crate::app::recorder::{Recorder, screenshot};
-use crate::app::worker::{Request, Severity};
+use crate::app::recorder::{Recorder, export_target, screenshot};
+use crate::app::ui::{RecordAction, RecordingView, Studio};
+use crate::app::views::NamedView;
+use crate::app::worker::{Request, Severity, Snapshot};
+use crate::render::{Camera, Image, ViewOptions};
+
+/// A film of the recorded past, made picture by picture.
+#[derive(Clone, Copy)]
+pub struct PastFilm {
+    n_frames: u64,
+}
 
 impl Session {
+    pub(super) fn act_on_record(&mut self, action: RecordAction, graphics: &mut Graphics) {
+        match action {
+            RecordAction::Past([start, end]) => self.film_past(start, end),
+            RecordAction::Cancel => self.cancel_film(),
+            RecordAction::Picture { size, transparent } => self.save_picture(size, transparent, graphics),
+            RecordAction::Export { ending, seconds } => {
+                let Some(scene) = &self.live.scene else { return };
+                let path = export_target(&scene.name, ending);
+                self.go_live();
+                self.worker.send(Request::Export(Some(ExportWish { path, seconds })));
+                if seconds > 0.0 && !self.is_playing() {
+                    self.play_or_pause();
+                }
+            }
+            RecordAction::CancelExport => self.worker.send(Request::Export(None)),
+        }
+    }
+
     pub(super) fn toggle_recording(&mut self) {
         if self.recorder.is_some() {
             self.stop_recording();
             return;
         }
         self.go_live();
-        let Some(scene) = &self.shown.scene else { return };
+        let Some(recorder) = self.start_film() else { return };
+        self.worker.send(Request::Record(Some(recorder.frames_per_second)));
+        self.recorder = Some(recorder);
+    }
+
+    /// Films what was recorded between two times [s].
+    fn film_past(&mut self, start: f64, end: f64) {
+        self.stop_recording();
+        let Some(mut recorder) = self.start_film() else { return };
+        recorder.start = Some(start);
+        let n_frames = ((end - start) * recorder.frames_per_second + 1e-6).floor().max(0.0) as u64 + 1;
+        self.film_of_past = Some(PastFilm { n_frames });
+        self.recorder = Some(recorder);
+    }
+
+    fn start_film(&mut self) -> Option<Recorder> {
+        let scene = self.shown.scene.as_ref()?;
         let [_, _, width, height] = self.viewport();
-        match Recorder::start(self.ui.film, [width, height], scene.frames_per_second) {
+        match Recorder::start(self.ui.film.clone(), [width, height], scene.frames_per_second) {
             Ok(recorder) => {
                 self.log.say(format_args!("recording {}", recorder.path.display()));
-                self.worker.send(Request::Record(Some(scene.frames_per_second)));
-                self.recorder = Some(recorder);
+                Some(recorder)
             }
-            Err(text) => self.tell(Severity::Error, text),
+            Err(text) => {
+                self.tell(Severity::Error, text);
+                None
+            }
         }
+    }
+
+    /// Makes the next picture of a film of the past; true while there are more to come.
+    pub(super) fn advance_film(&mut self, graphics: &mut Graphics) -> bool {
+        let Some(range) = self.film_of_past else { return false };
+        let Some(recorder) = &self.recorder else {
+            self.film_of_past = None;
+            return false;
+        };
+        if recorder.frames < range.n_frames {
+            self.take_frame(graphics);
+        } else {
+            self.stop_recording();
+        }
+        self.film_of_past.is_some()
     }
 
     /// Takes the frame for which the simulation waits.
     pub(super) fn record(&mut self, due: u64, graphics: &mut Graphics) {
-        let (options, overlays) = (self.options(), self.overlays());
         let Some(recorder) = &mut self.recorder else { return };
         if due != recorder.frames {
             return; // already taken; the answer is on its way
         }
-        let image = graphics.renderer.capture(recorder.size, &self.camera, &options, &overlays);
-        match image.map_err(|error| error.to_string()).and_then(|image| recorder.push(image)) {
-            Ok(()) => {
-                self.log.say(format_args!("recording frame {due}"));
-                self.worker.send(Request::FrameTaken);
-            }
+        recorder.start = recorder.start.or(self.shown.view.as_ref().map(|view| view.time));
+        if self.take_frame(graphics) {
+            self.log.say(format_args!("recording frame {due}"));
+            self.worker.send(Request::FrameTaken);
+        }
+    }
+
+    /// Draws the next frame and gives it to the film; without success the film ends.
+    fn take_frame(&mut self, graphics: &mut Graphics) -> bool {
+        let image = self.film_frame(graphics);
+        let Some(recorder) = &mut self.recorder else { return false };
+        match image.and_then(|image| recorder.push(image)) {
+            Ok(()) => true,
             Err(text) => {
                 self.tell(Severity::Error, text);
                 self.stop_recording();
+                false
             }
         }
+    }
+
+    /// The next frame, at its time exactly: between the pictures of two steps.
+    fn film_frame(&mut self, graphics: &mut Graphics) -> Result<Image, String> {
+        let recorder = self.recorder.as_ref().ok_or("the film has ended")?;
+        let (settings, size, of_film, time) = (recorder.settings.clone(), recorder.size, recorder.seconds(), recorder.next_time());
+        let is_now = |time: &f64| self.shown.view.as_ref().is_some_and(|view| (view.time - time).abs() < 1e-9);
+        let wants = self.wanted();
+        let view = time.filter(|time| !is_now(time)).and_then(|time| self.time.view_at(time, wants, &self.live));
+        let window = self.shown.clone();
+        let is_other = view.is_some();
+        if let Some(view) = view {
+            self.shown = Arc::new(Snapshot { view: Some(Arc::new(view)), ..(*window).clone() });
+            self.place(graphics).and_then(|()| self.color(graphics))?;
+        }
+        let views: Vec<Camera> = self.views.of(&self.scene_key()).iter().filter_map(NamedView::camera).collect();
+        let camera = settings.motion.camera(self.viewpoint.camera, &views, of_film);
+        let image = self.captured(size, camera, settings.is_transparent(), graphics);
+        self.shown = window;
+        if is_other {
+            self.place(graphics).and_then(|()| self.color(graphics))?;
+        }
+        image
+    }
+
+    fn captured(&self, size: [u32; 2], camera: Camera, transparent: bool, graphics: &mut Graphics) -> Result<Image, String> {
+        let options = ViewOptions { ground: !transparent, ..self.options() };
+        // Lines are as wide in the picture as in the window.
+        let [_, _, _, height] = self.viewport();
+        let pixels = self.pixels_per_point * size[1] as f32 / height.max(1) as f32;
+        let overlays = self.overlays_from(&camera, [0, 0, size[0], size[1]], pixels);
+        graphics.renderer.capture(size, &camera, &options, &overlays).map_err(|error| error.to_string())
     }
 
     pub fn stop_recording(&mut self) {
         let Some(recorder) = self.recorder.take() else { return };
-        self.worker.send(Request::Record(None));
+        if self.film_of_past.take().is_none() {
+            self.worker.send(Request::Record(None));
+        }
+        let path = recorder.path.clone();
         match recorder.finish() {
-            Ok(text) => self.tell(Severity::Info, text),
+            Ok(text) => self.tell_of_file(text, path),
             Err(text) => self.tell(Severity::Error, text),
         }
     }
 
+    /// Ends a film of the past and throws away what there is of it.
+    fn cancel_film(&mut self) {
+        self.film_of_past = None;
+        let Some(recorder) = self.recorder.take() else { return };
+        let path = recorder.path.clone();
+        // What cannot be removed stays.
+        let _ = recorder.finish();
+        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        self.log.say(format_args!("recording cancelled"));
+    }
+
+    /// What can be recorded, for the panels.
+    pub(super) fn studio(&self, graphics: &Graphics) -> Studio {
+        let [_, _, width, height] = self.viewport();
+        Studio {
+            recorded: self.time.recorded(self.live.branch),
+            frames_per_second: self.shown.scene.as_ref().map_or(30.0, |scene| scene.frames_per_second),
+            view: [width, height],
+            limit: graphics.device.limits.max_texture_dimension_2d,
+            exported: self.live.exported,
+        }
+    }
+
+    /// The recording in progress, for the panels.
+    pub(super) fn recording_view(&self) -> Option<RecordingView> {
+        let recorder = self.recorder.as_ref()?;
+        let of = self.film_of_past.map(|range| range.n_frames);
+        Some(RecordingView { frames: recorder.frames, seconds: recorder.seconds(), size: recorder.size, of })
+    }
+
     pub(super) fn save_screenshot(&mut self, graphics: &mut Graphics) {
         let [_, _, width, height] = self.viewport();
+        self.save_picture([width, height], false, graphics);
+    }
+
+    fn save_picture(&mut self, size: [u32; 2], transparent: bool, graphics: &mut Graphics) {
         let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
-        let image = graphics.renderer.capture([width, height], &self.camera, &self.options(), &self.overlays());
-        let saved: Result<PathBuf, String> = image.map_err(|error| error.to_string()).and_then(|image| screenshot(scene, &image));
-        match saved {
+        let image = self.captured(size, self.viewpoint.camera, transparent, graphics);
+        match image.and_then(|image| screenshot(scene, &image)) {
             Ok(path) => {
                 self.log.say(format_args!("screenshot {}", path.display()));
-                self.tell(Severity::Info, format!("The screenshot is in {}", path.display()));
+                self.tell_of_file(format!("The screenshot is in {}", path.display()), path);
             }
             Err(text) => self.tell(Severity::Error, text),
         }

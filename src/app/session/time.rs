@@ -10,7 +10,7 @@ use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
 use crate::app::pins::{has_pins, pins};
-use crate::app::ui::{TimeAction, TimelineView};
+use crate::app::ui::{Hint, TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
 use crate::model::Model;
 use crate::scene::LiveValues;
@@ -173,7 +173,10 @@ impl Session {
     pub(super) fn act_on_time(&mut self, action: TimeAction) {
         let live = self.live.clone();
         match action {
-            TimeAction::Scrub(step) => self.scrub(step, &live),
+            TimeAction::Scrub(step) => {
+                self.ui.hints.did(Hint::GoBack);
+                self.scrub(step, &live);
+            }
             TimeAction::Back => {
                 let step = self.shown.view.as_ref().map_or(0, |view| view.step);
                 if let Some((before, _)) = self.time.lane(live.branch).and_then(|lane| lane.before(step)) {
@@ -207,7 +210,9 @@ impl Session {
             Some(cursor) if !at_end => cursor.playing = Some((Instant::now(), now)),
             _ => {
                 self.time.cursor = None;
-                self.worker.send(if self.live.playing() { Request::Pause } else { Request::Play });
+                let plays = !self.is_playing();
+                self.wants_play = Some(plays);
+                self.worker.send(if plays { Request::Play } else { Request::Pause });
             }
         }
     }
@@ -309,6 +314,27 @@ impl Time {
         if self.read != now {
             (self.lanes, self.read) = (past.lanes(), now);
         }
+    }
+
+    /// How everything looked at a time [s] of the live branch, between the pictures of two steps.
+    pub(super) fn view_at(&mut self, time: f64, wants: Wants, live: &Arc<Snapshot>) -> Option<View> {
+        let past = live.past.as_ref()?;
+        let lane = self.lane(live.branch)?;
+        let (step, at) = lane.place_at(time)?;
+        let next = lane.after(step).filter(|_| at < time);
+        let branch = lane.id;
+        let mut picture = locked(past).picture(branch, step)?;
+        if let Some(next) = next.and_then(|(next, _)| locked(past).picture(branch, next)) {
+            picture = picture.between(&next, time);
+        }
+        let model = self.model_of(&picture, live)?;
+        Some(view(&picture, &model, past, branch, wants, live))
+    }
+
+    /// Times of the first and the last picture of a branch [s].
+    pub(super) fn recorded(&self, branch: BranchId) -> Option<[f64; 2]> {
+        let places = &self.lane(branch)?.places;
+        Some([places.first()?.1, places.last()?.1])
     }
 
     /// Reads the numbers of the steps of the live branch anew, where there are others since.

@@ -100,7 +100,7 @@ impl Session {
         let (Some(scene), Some(view)) = (&self.shown.scene, &self.shown.view) else { return ToolMarks::default() };
         let place = |point: &MaterialPoint| -> Option<Pos2> {
             let at = point.position(&scene.model, view)?;
-            let ([x, y], _) = self.camera.project(glam_vec(&at), self.viewport())?;
+            let ([x, y], _) = self.viewpoint.camera.project(glam_vec(&at), self.viewport())?;
             Some(pos2(x / self.pixels_per_point, y / self.pixels_per_point))
         };
         ToolMarks {

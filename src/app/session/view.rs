@@ -4,7 +4,6 @@ use egui::Pos2;
 
 use super::Session;
 use super::bodies::obstacle_bounds;
-use super::flight::Flight;
 use super::lookup::{self, Found, Question};
 use crate::app::graphics::Graphics;
 use crate::app::pointer::Input;
@@ -32,7 +31,12 @@ impl Session {
     /// Whether the view, and nothing over it, is there.
     pub(super) fn is_over_view(&self, context: &egui::Context, at: Pos2) -> bool {
         let over = context.layer_id_at(at).is_some_and(|layer| layer.order != egui::Order::Background);
-        self.view.contains(at) && !over && !self.ui.is_modal() && self.ui.menu.is_none() && !egui::Popup::is_any_open(context)
+        self.view.contains(at)
+            && !over
+            && !self.ui.is_modal()
+            && self.ui.menu.is_none()
+            && !self.ui.start_open
+            && !egui::Popup::is_any_open(context)
     }
 
     pub(super) fn pixel(&self, at: Pos2) -> [f32; 2] {
@@ -40,7 +44,7 @@ impl Session {
     }
 
     pub(super) fn ray(&self, at: Pos2) -> Ray {
-        self.camera.ray(self.pixel(at), self.viewport())
+        self.viewpoint.camera.ray(self.pixel(at), self.viewport())
     }
 
     /// Answers questions that wait for positions.
@@ -120,12 +124,7 @@ impl Session {
                 self.fly_to(&lookup::bounds_of(model, positions, poses, bodies));
             }
             Question::FrameAll => self.fly_to(&lookup::bounds_of_all(model, positions, poses)),
+            Question::Follow => self.keep_in_view(&lookup::bounds_of_all(model, positions, poses)),
         }
-    }
-
-    pub(super) fn fly_to(&mut self, aabb: &crate::math::Aabb) {
-        let mut goal = self.camera;
-        goal.frame(aabb, self.view.width() / self.view.height().max(1.0));
-        self.flight = Some(Flight::new(self.camera, goal));
     }
 }

@@ -31,7 +31,7 @@ pub fn import_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
     let (Some(scene), Some(document)) = (&context.snapshot.scene, context.document) else { return };
     let Some(import) = scene.import.as_ref().filter(|_| state.import_open) else { return };
     // Clear of the sign of a recording, and of the bar at the bottom.
-    let top = if context.recorded_frames.is_some() { 52.0 } else { 14.0 };
+    let top = if context.recording.is_some() { 52.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH);
     let height = (view.height() - top - 170.0).max(80.0);
     let area = Area::new(Id::unique("import")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));

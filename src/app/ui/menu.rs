@@ -1,16 +1,21 @@
 //! The bar at the top.
 
-use egui::{Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Ui, containers::menu::MenuConfig};
+use egui::{
+    Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Role, ScrollArea, Ui, WidgetInfo, containers::menu::MenuConfig,
+    vec2,
+};
 
+use super::commands::{command, keys_of};
 use super::entries::{add_menu_ui, entry_ui, with_icon};
-use super::{Action, BodyAction, CheckAction, Help, UiContext, UiResponse, UiState, icon, theme};
+use super::start::short_folder;
+use super::{Action, BodyAction, CameraAction, CheckAction, Help, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
+use crate::app::film::FORMATS;
 use crate::app::format;
 use crate::app::guide::PAGES;
-use crate::app::recorder::FORMATS;
 use crate::app::tools::Tool;
-use crate::render::Shading;
+use crate::render::{AxisView, Shading};
 use crate::sim::{Field, Grip};
 use crate::verify::CHECKS;
 
@@ -33,13 +38,13 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             answers.named("menu.File", file);
             let edit = ui.menu_button("Edit", |ui| edit_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.Edit", edit);
-            let shown = ui.menu_button("Gallery", |ui| gallery_menu_ui(ui, context, answers)).response;
+            let shown = ui.menu_button("Gallery", |ui| gallery_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.Gallery", shown);
             let view = ui.menu_button("View", |ui| view_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.View", view);
             let verify = ui.menu_button("Verify", |ui| verify_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.Verify", verify);
-            let help = ui.menu_button("Help", |ui| help_menu_ui(ui, state, answers)).response;
+            let help = ui.menu_button("Help", |ui| help_menu_ui(ui, state, context, answers)).response;
             answers.named("menu.Help", help);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
@@ -71,17 +76,19 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
 }
 
 fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    entry_ui(ui, answers, icon::FOLDER_OPEN, "Open…", "Ctrl+O", Action::OpenDialog);
-    entry_ui(ui, answers, icon::TEXTBOX, "Open path…", "", Action::OpenField);
-    entry_ui(ui, answers, icon::ARROWS_CLOCKWISE, "Reload", "Ctrl+R", Action::Reload);
+    command_ui(ui, state, context, answers, &Action::Toggle(Toggle::StartPage));
+    command_ui(ui, state, context, answers, &Action::OpenDialog);
+    command_ui(ui, state, context, answers, &Action::OpenField);
+    command_ui(ui, state, context, answers, &Action::Reload);
     let recent = ui.menu_button(with_icon(icon::CLOCK_COUNTER_CLOCKWISE, "Recent"), |ui| {
         if context.recent.paths.is_empty() {
             ui.weak("Nothing opened yet");
             return;
         }
         for path in &context.recent.paths {
-            let shown = ui.button(file_name(path)).on_hover_text(path.display().to_string());
-            if shown.clicked() {
+            let folder = path.parent().map_or_else(String::new, short_folder);
+            let entry = Button::new(file_name(path)).right_text(RichText::new(folder).weak());
+            if ui.add(entry).on_hover_text(path.display().to_string()).clicked() {
                 answers.act(Action::OpenPath(path.clone()));
                 ui.close();
             }
@@ -94,44 +101,44 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     });
     answers.named("menu.File.Recent", recent.response);
     ui.separator();
-    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save scene", "Ctrl+Shift+S", Action::SaveScene);
-    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save scene as…", "", Action::SaveSceneAs);
-    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save state", "", Action::SaveState);
-    entry_ui(ui, answers, icon::FOLDER_OPEN, "Load state…", "", Action::LoadState);
+    command_ui(ui, state, context, answers, &Action::SaveScene);
+    command_ui(ui, state, context, answers, &Action::SaveSceneAs);
+    command_ui(ui, state, context, answers, &Action::SaveState);
+    command_ui(ui, state, context, answers, &Action::LoadState);
     ui.separator();
-    entry_ui(ui, answers, icon::CAMERA, "Save screenshot", "Ctrl+S", Action::Screenshot);
-    let recording = if context.recorded_frames.is_some() { "Stop recording" } else { "Record a film" };
-    entry_ui(ui, answers, icon::RECORD, recording, "V", Action::ToggleRecording);
+    command_ui(ui, state, context, answers, &Action::Screenshot);
+    let recording = if context.recording.is_some() { "Stop recording" } else { "Record a film" };
+    named_ui(ui, answers, icon::RECORD, recording, Action::ToggleRecording);
     let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
         for (format, name, _) in FORMATS {
-            if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film == format, name)).clicked() {
-                state.film = format;
+            if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film.format == format, name)).clicked() {
+                state.film.format = format;
             }
         }
     });
     answers.named("menu.File.Films", formats.response);
-    entry_ui(ui, answers, icon::FLOPPY_DISK, "Save session", "", Action::SaveSession);
+    command_ui(ui, state, context, answers, &Action::Toggle(Toggle::Record));
+    command_ui(ui, state, context, answers, &Action::Toggle(Toggle::Export));
+    command_ui(ui, state, context, answers, &Action::SaveSession);
     ui.separator();
-    entry_ui(ui, answers, icon::SIGN_OUT, "Quit", "Ctrl+Q", Action::Quit);
+    command_ui(ui, state, context, answers, &Action::Quit);
 }
 
 fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    let [undo, redo] = context.document.map_or([false; 2], |document| [document.can_undo(), document.can_redo()]);
-    ui.add_enabled_ui(undo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_LEFT, "Undo", "Ctrl+Z", Action::Undo));
-    ui.add_enabled_ui(redo, |ui| entry_ui(ui, answers, icon::ARROW_U_UP_RIGHT, "Redo", "Ctrl+Y", Action::Redo));
+    command_ui(ui, state, context, answers, &Action::Undo);
+    command_ui(ui, state, context, answers, &Action::Redo);
     ui.separator();
-    let selected = !state.selection.items().is_empty();
     add_menu_ui(ui, answers);
     let has_body = state.selection.items().iter().any(|item| item.body_name().is_some());
     ui.add_enabled_ui(has_body, |ui| {
-        entry_ui(ui, answers, icon::COPY, "Duplicate", "Ctrl+D", Action::Bodies(BodyAction::Duplicate));
-        entry_ui(ui, answers, icon::TRASH, "Delete", "Del", Action::Bodies(BodyAction::Delete));
+        named_ui(ui, answers, icon::COPY, "Duplicate", Action::Bodies(BodyAction::Duplicate));
+        named_ui(ui, answers, icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete));
     });
     holding_menu_ui(ui, context.grip, answers);
     ui.separator();
-    ui.add_enabled_ui(selected, |ui| entry_ui(ui, answers, icon::X, "Select nothing", "Esc", Action::ClearSelection));
-    entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
-    entry_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", "", Action::Bodies(BodyAction::UnlockAll));
+    command_ui(ui, state, context, answers, &Action::ClearSelection);
+    named_ui(ui, answers, icon::EYE, "Show all bodies", Action::Bodies(BodyAction::ShowAll));
+    named_ui(ui, answers, icon::LOCK_OPEN, "Unlock all bodies", Action::Bodies(BodyAction::UnlockAll));
 }
 
 /// How the mouse holds.
@@ -161,16 +168,29 @@ fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
     answers.named("menu.Edit.Holding", menu.response);
 }
 
-fn gallery_menu_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
-    scene_entries_ui(ui, context, answers, false);
+fn gallery_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    scene_entries_ui(ui, state, context, answers, false);
     ui.separator();
-    let experiments = ui.menu_button("Experiments with contact", |ui| scene_entries_ui(ui, context, answers, true)).response;
-    answers.named("menu.Gallery.Experiments", experiments);
+    let experiments = ui.menu_button("Experiments with contact", |ui| {
+        ScrollArea::vertical().show(ui, |ui| scene_entries_ui(ui, state, context, answers, true));
+    });
+    answers.named("menu.Gallery.Experiments", experiments.response);
+    if answers.named("menu.Gallery.All", ui.button(with_icon(icon::SQUARES_FOUR, "All with pictures…"))).clicked() {
+        state.gallery_open = true;
+        ui.close();
+    }
 }
 
-fn scene_entries_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse, experiments: bool) {
+/// Height of the pictures in the menu, in points.
+const PICTURE: f32 = 27.0;
+
+fn scene_entries_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, experiments: bool) {
     for scene in context.gallery.iter().filter(|scene| scene.experiment == experiments) {
-        let shown = ui.add(Button::new(with_icon(icon::CUBE, &scene.title)));
+        let entry = match state.thumbnails.image(ui.ctx(), scene.name, PICTURE) {
+            Some(image) => Button::new((image.corner_radius(3), RichText::new(&scene.title))),
+            None => Button::new(with_icon(icon::CUBE, &scene.title)),
+        };
+        let shown = ui.add(entry.min_size(vec2(0.0, PICTURE + 6.0)));
         let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
         if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
             answers.act(Action::OpenGallery(scene.name.to_owned()));
@@ -189,12 +209,10 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
             state.options.shading = shading;
         }
     }
-    let inside = ui.checkbox(&mut state.inside.open, "Look inside (I)");
-    answers.named("menu.View.Inside", inside.on_hover_text("Cut bodies open, or peel layers of elements off"));
-    let mut ruler = state.tool == Some(Tool::Ruler);
-    let choice = ui.checkbox(&mut ruler, "Ruler (M)").on_hover_text("Measure between two points of bodies");
-    if answers.named("menu.View.Ruler", choice).changed() {
-        state.tool = ruler.then_some(Tool::Ruler);
+    for (what, on) in
+        [(Toggle::Inside, state.inside.open), (Toggle::Ruler, state.tool == Some(Tool::Ruler)), (Toggle::Plots, state.plots.open)]
+    {
+        toggle_ui(ui, state, answers, what, on);
     }
     let colors = ui.menu_button("Colour by", |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
@@ -208,10 +226,9 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     });
     answers.named("menu.View.Colour", colors.response);
     ui.separator();
-    ui.checkbox(&mut state.options.grid, "Floor grid");
-    ui.checkbox(&mut state.options.shadows, "Shadows");
-    let contacts = ui.checkbox(&mut state.contacts, "Contacts and their forces (C)");
-    answers.named("menu.View.Contacts", contacts);
+    for (what, on) in [(Toggle::Grid, state.options.grid), (Toggle::Shadows, state.options.shadows), (Toggle::Contacts, state.contacts)] {
+        toggle_ui(ui, state, answers, what, on);
+    }
     if context.snapshot.scene.as_ref().is_some_and(|scene| !scene.checkups.is_empty()) {
         let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
         answers.named("menu.View.Faults", faults);
@@ -220,19 +237,48 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         let import = ui.checkbox(&mut state.import_open, "Import of the mesh");
         answers.named("menu.View.Import", import);
     }
-    let mut light = !state.dark;
-    ui.checkbox(&mut light, "Light theme");
-    state.dark = !light;
-    let mut tree_open = state.tree_open.unwrap_or(true);
-    ui.checkbox(&mut tree_open, "List of the scene (L)");
-    state.tree_open = Some(tree_open);
-    ui.checkbox(&mut state.inspector_open, "Side panel");
-    let plots = ui.checkbox(&mut state.plots.open, "Plots (N)");
-    answers.named("menu.View.Plots", plots);
     ui.separator();
-    entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
-    if ui.add(Button::new(with_icon(icon::EYE_SLASH, "Hide panels")).shortcut_text("Tab")).clicked() {
-        state.panels_visible = false;
+    let camera = ui.menu_button(with_icon(icon::VIDEO_CAMERA, "Camera"), |ui| camera_menu_ui(ui, state, context, answers)).response;
+    answers.named("menu.View.Camera", camera);
+    command_ui(ui, state, context, answers, &Action::FrameAll);
+    ui.separator();
+    let tree_open = state.tree_open.unwrap_or(true);
+    for (what, on) in [(Toggle::LightTheme, !state.dark), (Toggle::Tree, tree_open), (Toggle::SidePanel, state.inspector_open)] {
+        toggle_ui(ui, state, answers, what, on);
+    }
+    command_ui(ui, state, context, answers, &Action::Toggle(Toggle::Panels));
+}
+
+fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    command_ui(ui, state, context, answers, &Action::Camera(CameraAction::Home));
+    ui.separator();
+    for (view, _) in AxisView::ALL {
+        command_ui(ui, state, context, answers, &Action::Camera(CameraAction::Along(view)));
+    }
+    ui.separator();
+    let parallel = Action::Camera(CameraAction::ToggleParallel);
+    let entry = Button::selectable(context.is_parallel, "Orthographic").shortcut_text(keys_of(&parallel));
+    let hint = "Without perspective: what is parallel stays so, and lengths can be compared";
+    if answers.named("item.Orthographic", ui.add(entry).on_hover_text(hint)).clicked() {
+        answers.act(parallel);
+        ui.close();
+    }
+    ui.separator();
+    for (place, view) in context.views.iter().enumerate() {
+        ui.horizontal(|ui| {
+            let delete = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
+            let delete = ui.add(delete).on_hover_text("Delete this view");
+            if answers.named(format!("view.delete.{place}"), delete).clicked() {
+                answers.act(Action::Camera(CameraAction::Delete(place)));
+            }
+            if answers.named(format!("view.{place}"), ui.button(&view.name)).clicked() {
+                answers.act(Action::Camera(CameraAction::Go(place)));
+                ui.close();
+            }
+        });
+    }
+    if answers.named("item.Save_view", ui.button(with_icon(icon::FLOPPY_DISK, "Save this view…"))).clicked() {
+        state.view_name = Some(format!("View {}", context.views.len() + 1));
         ui.close();
     }
 }
@@ -241,7 +287,7 @@ fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     let show = ui.button(with_icon(icon::SEAL_CHECK, "Show the checks"));
     state.verify_open |= answers.named("menu.Verify.Show", show).clicked();
     if context.checks.running.is_some() {
-        entry_ui(ui, answers, icon::STOP, "Cancel the run", "", Action::Checks(CheckAction::Cancel));
+        named_ui(ui, answers, icon::STOP, "Cancel the run", Action::Checks(CheckAction::Cancel));
         return;
     }
     let all = ui.button(with_icon(icon::PLAY, "Run all checks"));
@@ -258,22 +304,41 @@ fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     }
 }
 
-fn help_menu_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
+fn help_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     for (k, page) in PAGES.iter().enumerate() {
-        let entry = Button::new(with_icon(icon::BOOK_OPEN, page.title)).shortcut_text(if k == 0 { "F1" } else { "" });
+        let keys = if k == 0 { keys_of(&Action::Toggle(Toggle::Guide)) } else { "" };
+        let entry = Button::new(with_icon(icon::BOOK_OPEN, page.title)).shortcut_text(keys);
         if answers.named(format!("menu.Help.{}", page.file.trim_end_matches(".md")), ui.add(entry)).clicked() {
             state.help = Some(Help::at(k));
             ui.close();
         }
     }
     ui.separator();
-    let keys = Button::new(with_icon(icon::KEYBOARD, "Keys and mouse")).shortcut_text("?");
-    if answers.named("menu.Help.Keys", ui.add(keys)).clicked() {
-        state.keys_open = true;
-        ui.close();
+    for what in [Toggle::Palette, Toggle::Keys, Toggle::About] {
+        command_ui(ui, state, context, answers, &Action::Toggle(what));
     }
-    if ui.button(with_icon(icon::INFO, "About Pliant")).clicked() {
-        state.about_open = true;
-        ui.close();
+}
+
+/// The entry of a command of the table.
+fn command_ui(ui: &mut Ui, state: &UiState, context: &UiContext, answers: &mut UiResponse, action: &Action) {
+    let Some(command) = command(action) else { return };
+    let is_enabled = command.is_enabled(state, context);
+    ui.add_enabled_ui(is_enabled, |ui| named_ui(ui, answers, command.icon, command.name, action.clone()));
+}
+
+/// An entry that shows whether something is on.
+fn toggle_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse, what: Toggle, on: bool) {
+    let Some(command) = command(&Action::Toggle(what)) else { return };
+    let sign = theme::icon(if on { icon::CHECK_SQUARE } else { icon::SQUARE }, 15.0);
+    let entry = Button::new((sign, RichText::new(command.name))).shortcut_text(command.keys);
+    let entry = ui.add(entry);
+    entry.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, command.name));
+    if answers.named(format!("menu.View.{what:?}"), entry).clicked() {
+        state.toggle(what);
     }
+}
+
+/// An entry with the keys of its action.
+fn named_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, action: Action) {
+    entry_ui(ui, answers, icon, label, keys_of(&action), action);
 }

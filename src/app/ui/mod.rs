@@ -1,12 +1,15 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
+mod action;
 mod checkup;
+pub mod commands;
 mod context_menu;
 mod entries;
-mod gizmo;
 mod forces;
+mod gizmo;
 mod health;
 mod help;
+mod hints;
 mod icon;
 mod import;
 mod inside;
@@ -15,12 +18,17 @@ mod left_behind;
 mod legend;
 mod menu;
 mod overlay;
+mod palette;
 mod plots;
 mod properties;
+mod record;
+mod sheet;
+mod start;
 mod status;
 pub mod theme;
+mod thumbnails;
 mod timeline;
-mod toast;
+mod toasts;
 mod tools;
 mod transport;
 mod tree;
@@ -31,197 +39,39 @@ mod warnings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use egui::{Rect, Response, Ui};
 
 use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
+use super::film::FilmSettings;
 use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
 use super::tools::Tool;
 use super::verifier::Board;
+use super::views::NamedView;
 use super::worker::{Notice, Snapshot};
-use crate::record::FilmFormat;
+use crate::cancel::Progress;
 use crate::render::ViewOptions;
-use crate::scene::{self, Scene};
-use crate::sim::past::BranchId;
+use crate::scene::{self, GALLERY_SESSION, Scene};
 use crate::sim::{Field, Grip};
 
+pub use action::{Action, Answer, BodyAction, CameraAction, CheckAction, NewBody, PinAction, RecordAction, TimeAction, Toggle};
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
 pub use help::Help;
+pub use hints::{Hint, Hints};
 pub use overlay::{ContactLegend, GrabMark, Tip};
+use palette::Palette;
 pub use plots::{PlotsFile, PlotsState, PlotsView};
+pub use record::{RecordState, RecordingView, Studio};
+use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
 pub use tools::ToolMarks;
 pub use unsaved::After;
-
-/// A wish of the user.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// A file dialog, or the path field where there is none.
-    OpenDialog,
-    /// The path field.
-    OpenField,
-    OpenPath(PathBuf),
-    OpenGallery(String),
-    Reload,
-    ClearRecent,
-    Screenshot,
-    ToggleRecording,
-    SaveSession,
-    SavePlots(PlotsFile),
-    /// Forgets the probes that were set by a click.
-    ClearProbes,
-    Quit,
-    PlayPause,
-    StepOnce,
-    Reset,
-    SetSpeed(f64),
-    FrameAll,
-    /// Contact bodies.
-    FrameBodies {
-        first: usize,
-        count: usize,
-    },
-    /// Values of the scene, by path and as TOML. All of one gesture is one entry for undo.
-    Edit {
-        values: Vec<(String, String)>,
-        gesture: Option<u64>,
-    },
-    Undo,
-    Redo,
-    /// To the file of the scene, or to a new one where it has none.
-    SaveScene,
-    /// To a file to be named.
-    SaveSceneAs,
-    SaveSceneTo(PathBuf),
-    SaveState,
-    /// A saved state to be chosen.
-    LoadState,
-    LoadStateFrom(PathBuf),
-    ClearSelection,
-    /// What becomes of changes that are not saved.
-    Unsaved(Answer),
-    /// Something is done to what is selected.
-    Bodies(BodyAction),
-    Pins(PinAction),
-    /// How the mouse holds from now on.
-    SetGrip(Grip),
-    /// A mesh to be chosen, which becomes a body of the scene.
-    AddMeshDialog,
-    AddMesh(PathBuf),
-    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
-    LookAtFault {
-        checkup: usize,
-        finding: usize,
-    },
-    Checks(CheckAction),
-    Time(TimeAction),
-    /// What to do with the session that was left behind: take it up, or throw it away.
-    LeftBehind(bool),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    Save,
-    Discard,
-    Cancel,
-}
-
-/// A wish about bodies: those that are selected.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum BodyAction {
-    FlyTo,
-    /// Hides them in the view, or shows them.
-    Hide(bool),
-    HideOthers,
-    ShowAll,
-    /// Whether they can be picked and changed.
-    Lock(bool),
-    UnlockAll,
-    /// Puts them back to where they started, while all others go on.
-    PutBack,
-    Duplicate,
-    Delete,
-    Add(NewBody),
-}
-
-/// A wish about what is pinned or held.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PinAction {
-    /// Pins what the mouse holds.
-    Held,
-    /// Pins what the menu is about.
-    Here,
-    /// A part of a body that is fixed, by its place.
-    Unpin(String, usize),
-    UnpinAll(String),
-    /// Leaves what the mouse holds where it is, held.
-    Leave,
-    /// Lets go of a grab that was left.
-    LetGo(u32),
-}
-
-/// A body of a simple shape that can be added to a scene.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NewBody {
-    SoftBall,
-    SoftBlock,
-    SoftRing,
-    RigidBall,
-    RigidBlock,
-    FixedBlock,
-    Floor,
-}
-
-impl NewBody {
-    pub const ALL: [Self; 7] =
-        [Self::SoftBall, Self::SoftBlock, Self::SoftRing, Self::RigidBall, Self::RigidBlock, Self::FixedBlock, Self::Floor];
-
-    /// As the window says it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::SoftBall => "Soft ball",
-            Self::SoftBlock => "Soft block",
-            Self::SoftRing => "Soft ring",
-            Self::RigidBall => "Rigid ball",
-            Self::RigidBlock => "Rigid block",
-            Self::FixedBlock => "Fixed block",
-            Self::Floor => "Floor",
-        }
-    }
-}
-
-/// A wish about the recorded past.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum TimeAction {
-    /// Shows the picture of a step.
-    Scrub(u64),
-    /// Shows the picture before.
-    Back,
-    /// Shows the simulation as it stands.
-    Live,
-    /// Goes on from the picture that is shown.
-    Continue,
-    /// Goes to another branch, and there to a time [s].
-    Show(BranchId, Option<f64>),
-    Forget(BranchId),
-    /// Stops a way back.
-    Stop,
-}
-
-/// A wish about the checks of the Verify menu.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckAction {
-    /// The one with this place in `verify::CHECKS`, or all.
-    Run(Option<usize>),
-    Cancel,
-    SaveReport,
-}
 
 /// State that the panels keep between frames.
 pub struct UiState {
@@ -229,6 +79,8 @@ pub struct UiState {
     pub inspector_open: bool,
     /// The list of the scene is shown; as the window has room for it if none.
     pub tree_open: Option<bool>,
+    /// What the room for it has decided.
+    pub tree_for_room: Option<bool>,
     pub tree: tree::TreeState,
     pub selection: Selection,
     /// What can be done to what was clicked with the right button.
@@ -237,6 +89,17 @@ pub struct UiState {
     pub unsaved: Option<After>,
     pub keys_open: bool,
     pub about_open: bool,
+    /// The start page is shown instead of the scene.
+    pub start_open: bool,
+    pub gallery_open: bool,
+    thumbnails: Thumbnails,
+    palette: Option<Palette>,
+    /// What was chosen there, newest first.
+    pub chosen: Vec<String>,
+    /// Of the first start.
+    pub hints: Hints,
+    /// The name that is typed for a view to be saved.
+    pub view_name: Option<String>,
     /// The page of the guide that is open.
     pub help: Option<Help>,
     /// The list of checks is shown.
@@ -269,11 +132,12 @@ pub struct UiState {
     pub warnings_open: bool,
     /// How many of the scene's warnings were read.
     pub warnings_read: u64,
-    /// Format of the next recording.
-    pub film: FilmFormat,
+    /// What the next films are like.
+    pub film: FilmSettings,
+    pub record: RecordState,
     /// The session of a program that ended unforeseen, until it is answered for.
     pub left_behind: Option<LeftBehind>,
-    toasts: Vec<Toast>,
+    toasts: Vec<toasts::Toast>,
 }
 
 /// A field for a path, for where there is no file dialog.
@@ -293,23 +157,25 @@ pub enum PathPurpose {
     AddMesh,
 }
 
-struct Toast {
-    notice: Notice,
-    shown: Instant,
-    id: u64,
-    /// All of its text is shown.
-    is_open: bool,
-}
-
 /// Everything that a frame of panels reads.
 pub struct UiContext<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     /// The scene with its changes; none where nothing came of a mesh.
     pub document: Option<&'a Document>,
     pub recent: &'a Recent,
+    /// The simulation plays, or will as soon as it has heard of it.
+    pub is_playing: bool,
+    /// How long the step in progress takes so far, if that is long.
+    pub step_time: Option<Duration>,
+    /// How far the building of a scene is.
+    pub progress: Progress,
+    /// The named views of the scene.
+    pub views: &'a [NamedView],
+    /// The picture has no perspective.
+    pub is_parallel: bool,
     pub gallery: &'a [GalleryItem],
-    /// Frames written so far by the recording in progress.
-    pub recorded_frames: Option<u64>,
+    pub recording: Option<RecordingView>,
+    pub studio: Studio,
     /// What the mouse holds first, if it holds something.
     pub grabs: &'a [GrabMark],
     /// How the mouse holds.
@@ -344,11 +210,20 @@ pub struct GalleryItem {
     pub experiment: bool,
 }
 
+impl GalleryItem {
+    /// A recorded session instead of a scene.
+    pub fn is_session(&self) -> bool {
+        self.name == GALLERY_SESSION.0
+    }
+}
+
 /// Result of a frame of panels.
 pub struct Outcome {
     pub actions: Vec<Action>,
     /// Rectangle of the 3D view, in points.
     pub view: Rect,
+    /// The part of it that no bar covers.
+    pub free: Rect,
     /// Named places, for the event log.
     pub landmarks: Vec<(String, Rect)>,
 }
@@ -366,12 +241,20 @@ impl Default for UiState {
             panels_visible: true,
             inspector_open: true,
             tree_open: None,
+            tree_for_room: None,
             tree: tree::TreeState::default(),
             selection: Selection::default(),
             menu: None,
             unsaved: None,
             keys_open: false,
             about_open: false,
+            start_open: false,
+            gallery_open: false,
+            thumbnails: Thumbnails::default(),
+            palette: None,
+            chosen: vec![],
+            hints: Hints::default(),
+            view_name: None,
             help: None,
             verify_open: false,
             verify_selected: 0,
@@ -390,7 +273,8 @@ impl Default for UiState {
             forces_by_body: false,
             warnings_open: false,
             warnings_read: 0,
-            film: FilmFormat::Mp4,
+            film: FilmSettings::default(),
+            record: RecordState::default(),
             left_behind: None,
             toasts: vec![],
         }
@@ -404,18 +288,61 @@ pub fn gallery() -> Vec<GalleryItem> {
         // Opening it will say what is wrong with it.
         Err(_) => GalleryItem { name, title: name.to_owned(), description: String::new(), experiment },
     };
-    let all = [(scene::gallery(), false), (scene::experiments(), true)];
-    all.into_iter().flat_map(|(list, experiment)| list.iter().map(move |entry| item(entry.name, experiment))).collect()
+    let session = GalleryItem {
+        name: GALLERY_SESSION.0,
+        title: "A recorded session".to_owned(),
+        description: "What somebody did in the first scene, repeated step by step: a pull, and a change of a material. \
+                      Then the past can be looked at, and continued another way."
+            .to_owned(),
+        experiment: false,
+    };
+    let scenes = scene::gallery().iter().map(|entry| item(entry.name, false));
+    let experiments = scene::experiments().iter().map(|entry| item(entry.name, true));
+    scenes.chain([session]).chain(experiments).collect()
 }
 
 impl UiState {
-    pub fn tell(&mut self, notice: Notice) {
-        toast::add_toast(&mut self.toasts, notice);
+    /// Tells something; with a file that can be shown in its folder.
+    pub fn tell(&mut self, notice: Notice, file: Option<PathBuf>) {
+        toasts::add_toast(&mut self.toasts, notice, file);
     }
 
     /// Whether a sheet or a dialog lies over the view.
     pub fn is_modal(&self) -> bool {
-        self.keys_open || self.about_open || self.help.is_some() || self.path_field.is_some() || self.unsaved.is_some()
+        let has_field = self.palette.is_some() || self.view_name.is_some() || self.path_field.is_some();
+        self.keys_open
+            || self.about_open
+            || self.gallery_open
+            || self.record.open
+            || self.help.is_some()
+            || self.unsaved.is_some()
+            || has_field
+    }
+
+    /// Shows what was hidden, or hides what was shown.
+    pub fn toggle(&mut self, what: Toggle) {
+        match what {
+            Toggle::Panels => self.panels_visible ^= true,
+            Toggle::Tree => self.tree_open = Some(!self.tree_open.unwrap_or(true)),
+            Toggle::SidePanel => self.inspector_open ^= true,
+            Toggle::Contacts => self.contacts ^= true,
+            Toggle::Grid => self.options.grid ^= true,
+            Toggle::Shadows => self.options.shadows ^= true,
+            Toggle::LightTheme => self.dark ^= true,
+            Toggle::StartPage => self.start_open ^= true,
+            Toggle::Gallery => self.gallery_open ^= true,
+            Toggle::Keys => self.keys_open ^= true,
+            Toggle::About => self.about_open ^= true,
+            Toggle::Palette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
+            Toggle::Checks => self.verify_open ^= true,
+            Toggle::Guide => self.help = if self.help.is_some() { None } else { Some(Help::default()) },
+            Toggle::Plots => self.plots.open ^= true,
+            Toggle::Inside => self.inside.open ^= true,
+            Toggle::Ruler => self.tool = if self.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) },
+            Toggle::Record => self.record.open ^= true,
+            Toggle::Export => (self.record.open, self.record.tab) = (true, record::Tab::Export),
+            Toggle::SaveView => self.view_name = Some("My view".to_owned()),
+        }
     }
 }
 
@@ -426,10 +353,14 @@ const ROOM_FOR_BOTH: f32 = 1150.0;
 pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome {
     let mut answers = UiResponse::default();
     root.ctx().set_theme(if state.dark { egui::Theme::Dark } else { egui::Theme::Light });
-    if state.panels_visible {
+    let on_start = start::is_shown(state, context);
+    if state.panels_visible || on_start {
         menu::menu_ui(root, state, context, &mut answers);
         status::status_ui(root, state, context, &mut answers);
+    }
+    if state.panels_visible && !on_start {
         let has_room = root.available_width() >= ROOM_FOR_BOTH;
+        state.tree_for_room.get_or_insert(has_room);
         let tree_open = *state.tree_open.get_or_insert(has_room);
         if tree_open {
             tree::tree_ui(root, state, context, &mut answers);
@@ -442,6 +373,13 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         }
     }
     let view = whole_pixels(root.available_rect_before_wrap(), root.pixels_per_point());
+    if on_start {
+        start::start_ui(root, view, state, context, &mut answers);
+        left_behind::left_behind_ui(root, view, state, &mut answers);
+        overlay::sheets_ui(root, view, state, context, &mut answers);
+        verify::verify_ui(root, state, context, &mut answers);
+        return Outcome { actions: answers.actions, view, free: view, landmarks: answers.landmarks };
+    }
     let whole = Rect::from_min_max(egui::Pos2::ZERO, egui::pos2(1.0, 1.0));
     root.painter().image(context.picture, view, whole, egui::Color32::WHITE);
     // The timeline is at the bottom, and everything else over the view is above it.
@@ -455,12 +393,11 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     warnings::warnings_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
-    if state.panels_visible {
-        transport::transport_ui(root, free, context, &mut answers);
-    }
+    hints::hints_ui(root, free, state, &mut answers);
+    let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
     context_menu::context_menu_ui(root, state, context, &mut answers);
     unsaved::unsaved_ui(root, state, context, &mut answers);
-    Outcome { actions: answers.actions, view, landmarks: answers.landmarks }
+    Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
 }
 
 /// The view is a picture of whole pixels.

@@ -3,18 +3,25 @@
 use std::time::Duration;
 
 use egui::{
-    Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Margin, Modal, Order, Pos2, Rect, RichText, Spinner, Stroke, TextEdit,
-    Ui, vec2,
+    Align, Align2, Area, Button, Color32, CornerRadius, FontId, Id, Key, Layout, Order, Pos2, ProgressBar, Rect, RichText, ScrollArea,
+    Spinner, Stroke, TextEdit, Ui, vec2,
 };
 
 use super::checkup::checkups_ui;
+use super::commands::{Group, commands};
 use super::gizmo::gizmo_ui;
 use super::help::help_ui;
 use super::import::import_ui;
 use super::legend::coloring_ui;
-use super::{Action, PathField, PathPurpose, UiContext, UiResponse, UiState, icon, theme, toast};
+use super::palette::palette_ui;
+use super::record::record_ui;
+use super::sheet::sheet_ui;
+use super::start::gallery_ui;
+use super::toasts::toasts_ui;
+use super::{Action, CameraAction, PathField, PathPurpose, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::Activity;
 use crate::app::{contacts, format};
+use crate::cancel::Progress;
 
 /// A grab as it is drawn, in points of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,8 +57,11 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     for mark in context.grabs {
         grab_ui(root, view, mark);
     }
-    if context.recorded_frames.is_some() {
-        recording_ui(root, view, context);
+    if let Some(recording) = &context.recording {
+        recording_ui(root, view, recording, answers);
+    }
+    if let Some(part) = context.studio.exported {
+        exporting_ui(root, view, part, answers);
     }
     if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
@@ -63,19 +73,33 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
         coloring_ui(root, view, coloring, state, context, answers);
     }
     checkups_ui(root, view, state, context, answers);
+    step_ui(root, view, context, answers);
     if state.panels_visible {
         import_ui(root, view, state, context, answers);
     }
-    building_ui(root, view, context);
-    toast::toasts_ui(root, view, &mut state.toasts, answers);
+    building_ui(root, view, context, answers);
     if !state.panels_visible {
         hidden_hint_ui(root, view);
+    }
+    sheets_ui(root, view, state, context, answers);
+}
+
+/// Messages, sheets and dialogs.
+pub fn sheets_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    toasts_ui(root, view, &mut state.toasts, answers);
+    palette_ui(root, state, context, answers);
+    record_ui(root, state, context, answers);
+    if state.gallery_open {
+        gallery_ui(root, state, context, answers);
     }
     if state.keys_open {
         keys_ui(root, state);
     }
     if state.about_open {
         about_ui(root, state, context);
+    }
+    if state.view_name.is_some() {
+        view_name_ui(root, state, answers);
     }
     help_ui(root, state, answers);
     if state.path_field.is_some() {
@@ -170,48 +194,95 @@ fn legend_ui(root: &Ui, view: Rect, legend: &ContactLegend, panels_visible: bool
     }
 }
 
-fn recording_ui(root: &Ui, view: Rect, context: &UiContext) {
+fn recording_ui(root: &Ui, view: Rect, recording: &RecordingView, answers: &mut UiResponse) {
+    let RecordingView { frames, seconds, size: [width, height], of } = *recording;
+    if let Some(of) = of {
+        let told = format!("Making the film: frame {frames} of {of}");
+        return work_ui(root, view, &told, frames as f32 / of as f32, Action::Record(RecordAction::Cancel), answers);
+    }
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     painter.rect_stroke(view.shrink(1.0), CornerRadius::ZERO, Stroke::new(2.0, palette.record), egui::StrokeKind::Inside);
-    let frames = context.recorded_frames.unwrap_or_default();
-    let galley = painter.layout_no_wrap(format!("REC  frame {frames}"), theme::figures(12.5), Color32::WHITE);
+    let told = format!("REC  {seconds:.2} s of film  {width} × {height}");
+    let galley = painter.layout_no_wrap(told, theme::figures(12.5), Color32::WHITE);
     let card = Rect::from_min_size(view.left_top() + vec2(14.0, 14.0), galley.size() + vec2(34.0, 12.0));
     painter.rect_filled(card, CornerRadius::same(9), palette.record);
     painter.circle_filled(card.left_center() + vec2(15.0, 0.0), 4.5, Color32::WHITE);
     painter.galley(card.min + vec2(26.0, 6.0), galley, Color32::WHITE);
 }
 
-/// A sheet in the middle of the window; true when it shall be closed.
-pub(super) fn sheet_ui(root: &Ui, name: &str, width: f32, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
-    let width = width.min(root.ctx().content_rect().width() - 80.0);
-    let frame = theme::card(root).inner_margin(Margin::same(22)).corner_radius(CornerRadius::same(16));
-    let modal = Modal::new(Id::unique(name)).frame(frame).show(root.ctx(), |ui| {
-        ui.set_width(width);
-        contents(ui)
-    });
-    modal.should_close() || modal.inner
+fn exporting_ui(root: &Ui, view: Rect, part: f64, answers: &mut UiResponse) {
+    work_ui(root, view, "Exporting while it plays", part as f32, Action::Record(RecordAction::CancelExport), answers);
 }
 
-fn building_ui(root: &Ui, view: Rect, context: &UiContext) {
+/// Work that goes on, how far it is, and how to end it.
+fn work_ui(root: &Ui, view: Rect, told: &str, part: f32, end: Action, answers: &mut UiResponse) {
+    let area = Area::new(Id::unique("work")).order(Order::Foreground).fixed_pos(view.center_top() + vec2(0.0, 16.0));
+    area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+        let palette = theme::palette(ui.ctx());
+        theme::card(root).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(told).font(theme::strong(13.5)));
+                ui.add(ProgressBar::new(part).desired_width(120.0).desired_height(6.0).fill(palette.accent).corner_radius(3));
+                if answers.named("work.cancel", ui.button("Cancel")).clicked() {
+                    answers.act(end);
+                }
+            });
+        });
+    });
+}
+
+/// A step that takes its time, and how to stop it.
+fn step_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
+    let Some(time) = context.step_time else { return };
+    root.ctx().request_repaint_after(Duration::from_millis(100));
+    let area = Area::new(Id::unique("step")).order(Order::Foreground).fixed_pos(view.center_top() + vec2(0.0, 16.0));
+    area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+        theme::card(root).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.add(Spinner::new().size(16.0).color(theme::palette(ui.ctx()).accent));
+                let seconds = time.as_secs_f64();
+                let seconds = if seconds < 10.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") };
+                ui.label(RichText::new("Step takes").font(theme::strong(13.5)));
+                ui.label(RichText::new(seconds).font(theme::figures(13.0)));
+                let stop = ui.button("Stop").on_hover_text("Ends this step; the simulation pauses where the step began  (Space)");
+                if answers.named("step.stop", stop).clicked() {
+                    answers.act(Action::Stop);
+                }
+            });
+        });
+    });
+}
+
+fn building_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
     let Activity::Building { name, since } = &context.snapshot.activity else { return };
     let seconds = since.elapsed().as_secs();
-    Area::new(Id::unique("building"))
-        .order(Order::Foreground)
-        .fixed_pos(view.center())
-        .pivot(Align2::CENTER_CENTER)
-        .interactable(false)
-        .show(root.ctx(), |ui| {
-            theme::card(root).show(ui, |ui| {
-                ui.horizontal(|ui| {
-                    ui.add(Spinner::new().size(18.0).color(theme::palette(ui.ctx()).accent));
-                    ui.label(RichText::new(format!("Building {name} …")).font(theme::strong(14.0)));
+    let palette = theme::palette(root.ctx());
+    let area = Area::new(Id::unique("building")).order(Order::Foreground).fixed_pos(view.center());
+    area.pivot(Align2::CENTER_CENTER).show(root.ctx(), |ui| {
+        theme::card(root).show(ui, |ui| {
+            ui.set_width(320.0);
+            ui.horizontal(|ui| {
+                ui.add(Spinner::new().size(18.0).color(palette.accent));
+                ui.add(egui::Label::new(RichText::new(format!("Building {name}")).font(theme::strong(14.0))).truncate());
+            });
+            ui.add_space(2.0);
+            let Progress { stage, part } = context.progress;
+            ui.add(ProgressBar::new(part).desired_height(6.0).fill(palette.accent).corner_radius(3));
+            ui.horizontal(|ui| {
+                let told = if stage.is_empty() { "reading" } else { stage };
+                ui.label(RichText::new(format!("{told}, {:.0} %", 100.0 * part)).size(12.5).color(palette.weak));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    if answers.named("building.cancel", ui.button("Cancel")).clicked() {
+                        answers.act(Action::Stop);
+                    }
                     if seconds > 0 {
                         ui.label(RichText::new(format!("{seconds} s")).font(theme::figures(12.0)).weak());
                     }
                 });
             });
         });
+    });
     root.ctx().request_repaint_after(Duration::from_millis(60));
 }
 
@@ -224,90 +295,59 @@ fn hidden_hint_ui(root: &Ui, view: Rect) {
     root.painter().galley(card.min + vec2(10.0, 5.0), galley, palette.text);
 }
 
-/// Keys and buttons, and what they do.
-const KEYS: [(&str, &[(&str, &str)]); 3] = [
-    (
-        "Mouse",
-        &[
-            ("Left drag on a body", "pull it"),
-            ("  with Shift, or wheel", "nearer or away"),
-            ("  with Ctrl + wheel", "hold more around it"),
-            ("  P, or H, meanwhile", "pin it, or leave it held"),
-            ("Left drag beside it", "turn the view"),
-            ("Right drag", "turn the view"),
-            ("Middle or Shift + right", "move the view"),
-            ("Wheel", "zoom to the cursor"),
-            ("Right click", "what can be done to it"),
-            ("Arrows, rings, box", "place it at the start"),
-            ("  with Ctrl", "in steps"),
-            ("Double click", "look at it"),
-            ("Click", "select it"),
-            ("  with Ctrl or Shift", "select several"),
-        ],
-    ),
-    (
-        "Time",
-        &[
-            ("Space", "play, pause"),
-            (".", "one step on"),
-            (",", "one step back, into the past"),
-            ("End", "to the simulation as it stands"),
-            ("R", "back to the start"),
-        ],
-    ),
-    (
-        "Window",
-        &[
-            ("F", "frame everything"),
-            ("C", "contacts and their forces"),
-            ("L", "list of the scene"),
-            ("N", "plots of numbers over time"),
-            ("I", "look inside bodies"),
-            ("M", "measure between two points"),
-            ("Esc", "select nothing"),
-            ("Ctrl + Z, Ctrl + Y", "undo, redo"),
-            ("Ctrl + D, Del", "duplicate, delete a body"),
-            ("P, held and moved", "pin what is under it"),
-            ("Tab", "hide or show panels"),
-            ("Ctrl + O", "open a file"),
-            ("Ctrl + R", "reload the scene"),
-            ("Ctrl + S", "save a screenshot"),
-            ("Ctrl + Shift + S", "save the scene"),
-            ("V", "record a film, and end it"),
-            ("?", "this sheet"),
-            ("F1", "the guide"),
-            ("Ctrl + plus, minus, 0", "size of the panels"),
-            ("Ctrl + Q", "quit"),
-        ],
-    ),
+/// What the mouse does over the view.
+const MOUSE: [(&str, &str); 14] = [
+    ("Left drag on a body", "pull it"),
+    ("  with Shift, or wheel", "nearer or away"),
+    ("  with Ctrl + wheel", "hold more around it"),
+    ("  P, or H, meanwhile", "pin it, or leave it held"),
+    ("Left drag beside it", "turn the view"),
+    ("Right drag", "turn the view"),
+    ("Middle or Shift + right", "move the view"),
+    ("Wheel", "zoom to the cursor"),
+    ("Right click", "what can be done to it"),
+    ("Arrows, rings, box", "place it at the start"),
+    ("  with Ctrl", "in steps"),
+    ("Double click", "look at it"),
+    ("Click", "select it"),
+    ("  with Ctrl or Shift", "select several"),
 ];
 
 fn keys_ui(root: &Ui, state: &mut UiState) {
-    let closed = sheet_ui(root, "keys", 600.0, |ui| {
-        let palette = theme::palette(ui.ctx());
+    let closed = sheet_ui(root, "keys", 640.0, |ui| {
         ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
         ui.add_space(10.0);
-        ui.columns(2, |columns| {
-            let groups: [&[_]; 2] = [&KEYS[..2], &KEYS[2..]];
-            for (ui, groups) in columns.iter_mut().zip(groups) {
-                for (group, keys) in groups {
-                    ui.label(RichText::new(*group).font(theme::strong(13.0)).color(palette.accent));
-                    ui.add_space(2.0);
-                    for (key, meaning) in *keys {
-                        ui.horizontal(|ui| {
-                            ui.set_height(20.0);
-                            let (rect, _) = ui.allocate_exact_size(vec2(150.0, 20.0), egui::Sense::hover());
-                            ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, key, FontId::proportional(13.0), palette.text);
-                            ui.label(RichText::new(*meaning).size(13.0).color(palette.weak));
-                        });
-                    }
-                    ui.add_space(10.0);
+        let room = ui.ctx().content_rect().height() - 190.0;
+        ScrollArea::vertical().max_height(room).show(ui, |ui| {
+            ui.columns(2, |columns| {
+                key_group_ui(&mut columns[0], "Mouse", MOUSE.into_iter());
+                for (title, group, column) in
+                    [("Time", Group::Time, 0), ("Window", Group::Window, 0), ("Files", Group::File, 1), ("View", Group::View, 1)]
+                {
+                    let with_keys = commands().iter().filter(|command| command.group == group && !command.keys.is_empty());
+                    key_group_ui(&mut columns[column], title, with_keys.map(|command| (command.keys, command.name)));
                 }
-            }
+            });
         });
         ui.vertical_centered(|ui| ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).clicked()).inner
     });
     state.keys_open &= !closed;
+}
+
+fn key_group_ui<'a>(ui: &mut Ui, title: &str, keys: impl Iterator<Item = (&'a str, &'a str)>) {
+    let palette = theme::palette(ui.ctx());
+    ui.label(RichText::new(title).font(theme::strong(13.0)).color(palette.accent));
+    ui.add_space(2.0);
+    for (key, meaning) in keys {
+        ui.horizontal(|ui| {
+            ui.set_height(20.0);
+            let (rect, _) = ui.allocate_exact_size(vec2(146.0, 20.0), egui::Sense::hover());
+            ui.painter().text(rect.left_center(), Align2::LEFT_CENTER, key, FontId::proportional(13.0), palette.text);
+            let meaning = meaning.trim_end_matches('…');
+            ui.add(egui::Label::new(RichText::new(meaning).size(13.0).color(palette.weak)).truncate());
+        });
+    }
+    ui.add_space(10.0);
 }
 
 fn about_ui(root: &Ui, state: &mut UiState, context: &UiContext) {
@@ -328,6 +368,37 @@ fn about_ui(root: &Ui, state: &mut UiState, context: &UiContext) {
         .inner
     });
     state.about_open &= !closed;
+}
+
+/// A field for the name of a view.
+fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
+    let Some(name) = &mut state.view_name else { return };
+    let mut done = false;
+    let closed = sheet_ui(root, "view", 320.0, |ui| {
+        let palette = theme::palette(ui.ctx());
+        ui.label(RichText::new("Save this view").font(theme::strong(18.0)));
+        ui.label(RichText::new("It is kept for this scene: View > Camera leads back to it.").size(12.5).color(palette.weak));
+        ui.add_space(8.0);
+        let field = ui.add(TextEdit::singleline(name).desired_width(f32::INFINITY).margin(vec2(10.0, 7.0)));
+        let field = answers.named("view.name", field);
+        if !field.has_focus() && !field.lost_focus() {
+            field.request_focus();
+        }
+        ui.add_space(10.0);
+        ui.horizontal(|ui| {
+            let save = Button::new(RichText::new("Save").color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
+            let save = answers.named("view.save", ui.add_enabled(!name.trim().is_empty(), save));
+            done = save.clicked() || (field.lost_focus() && !name.trim().is_empty() && ui.input(|i| i.key_pressed(Key::Enter)));
+            ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).clicked()
+        })
+        .inner
+    });
+    if done {
+        answers.act(Action::Camera(CameraAction::Save(name.trim().to_owned())));
+    }
+    if closed || done {
+        state.view_name = None;
+    }
 }
 
 /// A field for a path, for where there is no file dialog.

@@ -9,7 +9,11 @@ use crate::app::format;
 
 const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
 
-pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
+/// Height of the bar with the space below it, in points.
+const HEIGHT: f32 = 60.0;
+
+/// Draws the bar at the bottom of the view; what is left of the view.
+pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) -> Rect {
     let palette = theme::palette(root.ctx());
     let snapshot = context.snapshot;
     let center = view.center_bottom() - vec2(0.0, 14.0);
@@ -26,7 +30,7 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
             frame.show(ui, |ui| {
                 ui.horizontal(|ui| {
                     ui.spacing_mut().item_spacing.x = 4.0;
-                    let (glyph, hint) = if snapshot.playing() { (icon::PAUSE, "Pause  (Space)") } else { (icon::PLAY, "Play  (Space)") };
+                    let (glyph, hint) = if context.is_playing { (icon::PAUSE, "Pause  (Space)") } else { (icon::PLAY, "Play  (Space)") };
                     let play = Button::new(theme::icon(glyph, 17.0).color(palette.on_accent))
                         .fill(palette.accent)
                         .corner_radius(CornerRadius::same(9))
@@ -49,6 +53,7 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
             });
         },
     );
+    Rect::from_min_max(view.min, view.max - vec2(0.0, HEIGHT.min(view.height())))
 }
 
 fn tool_ui(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
@@ -92,11 +97,11 @@ fn clock_ui(ui: &mut Ui, context: &UiContext) {
 
 fn record_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let response = match context.recorded_frames {
-        None => tool_ui(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); File > Films are: its format"),
-        Some(frames) => {
+    let response = match context.recording {
+        None => tool_ui(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); Shift+V: size, rate, format and camera"),
+        Some(recording) => {
             let stop = theme::icon(icon::STOP, 15.0).color(Color32::WHITE);
-            let count = RichText::new(format!("{frames:>4}")).font(theme::figures(13.0)).color(Color32::WHITE);
+            let count = RichText::new(format!("{:.1} s", recording.seconds)).font(theme::figures(13.0)).color(Color32::WHITE);
             let button = Button::new((stop, count)).fill(palette.record).corner_radius(CornerRadius::same(9)).min_size(vec2(32.0, 30.0));
             ui.add(button).on_hover_text("Stop the film  (V)")
         }

@@ -2,7 +2,7 @@
 
 use egui::{Button, RichText, Ui, vec2};
 
-use super::overlay::sheet_ui;
+use super::sheet::sheet_ui;
 use super::{Action, Answer, UiContext, UiResponse, UiState, theme};
 
 /// What is done once the changes are saved or given up.

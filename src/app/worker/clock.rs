@@ -58,3 +58,18 @@ impl RealTimeFactor {
         (wall > 0.0).then(|| (time - first_time) / wall)
     }
 }
+
+/// Exponential mean over about ten steps, so that the numbers can be read.
+pub fn smooth_stages(smoothed: &mut Vec<(&'static str, f64)>, stages: &[(&'static str, f64)]) {
+    for (_, milliseconds) in smoothed.iter_mut() {
+        *milliseconds *= 0.9;
+    }
+    let first = smoothed.is_empty();
+    for (name, milliseconds) in stages {
+        let share = if first { *milliseconds } else { 0.1 * milliseconds };
+        match smoothed.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += share,
+            None => smoothed.push((name, share)),
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Loop, Severity};
+use crate::app::exporting::ExportWish;
 
 impl Loop {
     pub(super) fn save_session(&mut self, path: &Path) {
@@ -31,6 +32,25 @@ impl Loop {
                 self.set_playing(false);
             }
             Some(Err(text)) => self.notify(Severity::Error, text),
+            None => {}
+        }
+    }
+
+    pub(super) fn export(&mut self, wish: Option<ExportWish>) {
+        if let Some(Err(text)) = self.guarded(|engine| engine.export(wish.as_ref())) {
+            self.notify(Severity::Error, format!("Nothing was exported: {text}"));
+        }
+        self.look_at_export();
+        self.publish();
+    }
+
+    /// How far an export is, and what came of it.
+    pub(super) fn look_at_export(&mut self) {
+        let Some((part, ended)) = self.guarded(|engine| engine.exported()) else { return };
+        self.next.exported = part;
+        match ended {
+            Some(Ok(told)) => self.notify(Severity::Info, told),
+            Some(Err(text)) => self.notify(Severity::Error, format!("The export ended: {text}")),
             None => {}
         }
     }

@@ -98,6 +98,7 @@ fn info(source: &SceneSource) -> SceneInfo {
         files: vec![],
         build_ms: 0.0,
         camera: Camera::default(),
+        has_camera: true,
         light: Light::default(),
         frames_per_second: 50.0,
         probes: vec![],

@@ -68,6 +68,30 @@ impl Simulation {
 }
 
 impl Picture {
+    /// The picture at a time [s] between this one and the next: in a step everything moves evenly. The rest is that of
+    /// the nearer one.
+    pub fn between(&self, next: &Self, time: f64) -> Self {
+        let part = ((time - self.time) / (next.time - self.time)).clamp(0.0, 1.0);
+        if part.is_nan() || self.positions.len() != next.positions.len() {
+            return self.clone();
+        }
+        let mix = |a: &Vec3, b: &Vec3| a + (b - a) * part;
+        let near = if part < 0.5 { self } else { next };
+        let poses = |a: &[Isometry], b: &[Isometry]| {
+            a.iter().zip(b).map(|(a, b)| a.try_lerp_slerp(b, part, 1e-9).unwrap_or(if part < 0.5 { *a } else { *b })).collect()
+        };
+        let ends = self.details.attachments.iter().zip(&next.details.attachments);
+        let attachments = ends.map(|(a, b)| [mix(&a[0], &b[0]), mix(&a[1], &b[1])]).collect();
+        Self {
+            step: near.step,
+            time,
+            positions: self.positions.iter().zip(&next.positions).map(|(a, b)| mix(a, b)).collect(),
+            rigid_poses: poses(&self.rigid_poses, &next.rigid_poses),
+            obstacle_poses: poses(&self.obstacle_poses, &next.obstacle_poses),
+            details: Arc::new(Details { attachments, ..(*near.details).clone() }),
+        }
+    }
+
     /// The values of a field, for pictures of `model`; `before` is an earlier one, from which the speed follows. None
     /// where they follow from more than is kept: from what a material remembers.
     pub fn field(&self, field: Field, model: &Model, before: Option<&Picture>) -> Option<FieldValues> {

@@ -283,6 +283,22 @@ fn ages_decide_which_exact_states_are_kept() {
     assert_eq!(kept, wanted);
 }
 
+#[test]
+fn between_two_pictures_everything_moves_evenly() {
+    let mut run = simulation();
+    let first = run.picture(None).unwrap();
+    run.step().unwrap();
+    let next = run.picture(None).unwrap();
+    let quarter = first.between(&next, first.time + 0.25 * (next.time - first.time));
+    for (place, (a, b)) in quarter.positions.iter().zip(first.positions.iter().zip(&next.positions)) {
+        assert!((place - (a * 0.75 + b * 0.25)).norm() < 1e-12);
+    }
+    let heights = [&first, &quarter, &next].map(|picture| picture.rigid_poses.last().unwrap().translation.y);
+    assert!((heights[1] - (0.75 * heights[0] + 0.25 * heights[2])).abs() < 1e-12 && heights[0] > heights[2]);
+    assert_eq!((quarter.step, first.between(&next, next.time).positions), (first.step, next.positions.clone()));
+    assert_eq!(first.between(&first, first.time).positions, first.positions);
+}
+
 /// Rows for plots belong to steps: a branch has those up to where it begins, and its own.
 #[test]
 fn the_numbers_of_steps_follow_the_branches() {

@@ -1,0 +1,88 @@
+//! What films are like: their format, size and rate, and how their camera moves.
+
+use crate::record::FilmFormat;
+use crate::render::Camera;
+
+/// What the next films are like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilmSettings {
+    pub format: FilmFormat,
+    /// Width and height [px]; as the view if none.
+    pub size: Option<[u32; 2]>,
+    /// Of simulated time; as the scene says if none.
+    pub frames_per_second: Option<f64>,
+    /// Bodies alone, without floor and backdrop; only pictures (PNG) can be transparent.
+    pub transparent: bool,
+    pub motion: Motion,
+}
+
+/// How the camera of a film moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Motion {
+    /// As the view does.
+    Hand,
+    /// Once around the target in so many seconds of the film.
+    Turntable(f64),
+    /// From one named view to the next, each in so many seconds of the film.
+    Views(f64),
+}
+
+impl Default for FilmSettings {
+    fn default() -> Self {
+        Self { format: FilmFormat::Mp4, size: None, frames_per_second: None, transparent: false, motion: Motion::Hand }
+    }
+}
+
+impl FilmSettings {
+    /// Whether frames are transparent where nothing is.
+    pub fn is_transparent(&self) -> bool {
+        self.transparent && self.format == FilmFormat::Png
+    }
+}
+
+impl Motion {
+    /// The camera at a time [s] of the film; `hand` is that of the view.
+    pub fn camera(&self, hand: Camera, views: &[Camera], time: f64) -> Camera {
+        match *self {
+            Self::Hand => hand,
+            Self::Turntable(seconds) => {
+                let mut camera = hand;
+                camera.orbit((std::f64::consts::TAU * (time / seconds.max(1e-3)).fract()) as f32, 0.0);
+                camera
+            }
+            Self::Views(seconds) => {
+                let at = (time / seconds.max(1e-3)).max(0.0);
+                let place = (at.floor() as usize).min(views.len().saturating_sub(1));
+                match (views.get(place), views.get(place + 1)) {
+                    (Some(from), Some(to)) => from.towards(to, at.fract() as f32),
+                    (Some(last), None) => *last,
+                    _ => hand,
+                }
+            }
+        }
+    }
+}
+
+/// The formats of films, their names in the menu, and the endings of their files.
+pub const FORMATS: [(FilmFormat, &str, &str); 3] =
+    [(FilmFormat::Mp4, "MP4 film", ".mp4"), (FilmFormat::Gif, "Animated GIF", ".gif"), (FilmFormat::Png, "PNG pictures", "")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cameras_of_films_turn_and_go_from_view_to_view() {
+        let hand = Camera::default();
+        let at = |motion: Motion, views: &[Camera], time| motion.camera(hand, views, time);
+        assert_eq!(at(Motion::Hand, &[], 3.0), hand);
+        let quarter = at(Motion::Turntable(8.0), &[], 2.0);
+        assert!((quarter.azimuth - hand.azimuth - std::f32::consts::FRAC_PI_2).abs() < 1e-5);
+        assert_eq!(at(Motion::Turntable(8.0), &[], 8.0), hand);
+        let views = [hand, Camera { distance: 9.0, ..hand }, Camera { azimuth: 2.0, ..hand }];
+        assert_eq!((at(Motion::Views(2.0), &views, 2.0), at(Motion::Views(2.0), &views, 99.0)), (views[1], views[2]));
+        let middle = at(Motion::Views(2.0), &views, 1.0).distance;
+        assert!(middle > hand.distance && middle < 9.0);
+        assert_eq!(at(Motion::Views(2.0), &[], 1.0), hand, "no views are kept");
+    }
+}

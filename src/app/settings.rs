@@ -1,0 +1,119 @@
+//! What the window keeps from one start to the next, in the user's configuration folder.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::output::{OutputError, OutputFile, create_folder};
+
+/// The choices that are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    pub light_theme: bool,
+    /// The list of the scene is shown; as there is room for it if none.
+    pub scene_list: Option<bool>,
+    pub side_panel: bool,
+    pub floor_grid: bool,
+    pub shadows: bool,
+    /// The hints of the first start were read.
+    pub hints_seen: bool,
+    /// What was chosen in the palette, newest first.
+    pub commands: Vec<String>,
+    /// What other versions of the program keep.
+    #[serde(flatten)]
+    others: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            light_theme: false,
+            scene_list: None,
+            side_panel: true,
+            floor_grid: true,
+            shadows: true,
+            hints_seen: false,
+            commands: vec![],
+            others: serde_json::Map::new(),
+        }
+    }
+}
+
+/// Settings and their file.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    file: Option<PathBuf>,
+    kept: Settings,
+}
+
+impl Keeper {
+    /// The settings in `folder`. A file that cannot be read is put aside, which is told as a sentence; no fault of it
+    /// keeps the program from starting.
+    pub fn load(folder: Option<&Path>) -> (Self, Option<String>) {
+        let file = folder.map(|folder| folder.join("settings.json"));
+        let Some((path, text)) = file.as_ref().and_then(|file| Some((file, std::fs::read_to_string(file).ok()?))) else {
+            return (Self { file, kept: Settings::default() }, None);
+        };
+        match serde_json::from_str(&text) {
+            Ok(kept) => (Self { file, kept }, None),
+            Err(error) => {
+                let aside = path.with_extension("json.bad");
+                let moved =
+                    std::fs::rename(path, &aside).map_or_else(|_| String::new(), |()| format!(" It is in {} now.", aside.display()));
+                let told = format!("The settings could not be read: {error} in {}.{moved}", path.display());
+                (Self { file, kept: Settings::default() }, Some(told))
+            }
+        }
+    }
+
+    pub fn kept(&self) -> &Settings {
+        &self.kept
+    }
+
+    /// Writes settings that have changed; the error is a sentence, told once.
+    pub fn keep(&mut self, change: impl FnOnce(&mut Settings)) -> Result<(), String> {
+        let before = self.kept.clone();
+        change(&mut self.kept);
+        let Some(file) = self.file.as_ref().filter(|_| before != self.kept) else { return Ok(()) };
+        let write = || {
+            file.parent().map_or(Ok(()), create_folder)?;
+            let text = serde_json::to_string_pretty(&self.kept).map_err(|error| OutputError::of(file, error.into()))?;
+            OutputFile::save(file, text.as_bytes())
+        };
+        write().map_err(|error: OutputError| format!("The settings could not be written to {}: {error}.", file.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_back_and_what_is_not_known_is_kept() {
+        let folder = std::env::temp_dir().join(format!("pliant-settings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("settings.json");
+        std::fs::write(&file, r#"{ "light_theme": true, "of_tomorrow": [1, 2] }"#).unwrap();
+        let (mut keeper, told) = Keeper::load(Some(&folder));
+        assert!(told.is_none() && keeper.kept().light_theme && keeper.kept().side_panel);
+        keeper.keep(|settings| settings.hints_seen = true).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("of_tomorrow") && text.contains("\"hints_seen\": true"), "{text}");
+        std::fs::remove_file(&file).unwrap();
+        keeper.keep(|_| ()).unwrap();
+        assert!(!file.exists(), "nothing has changed");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_put_aside() {
+        let folder = std::env::temp_dir().join(format!("pliant-settings-bad-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("settings.json"), "{").unwrap();
+        let (keeper, told) = Keeper::load(Some(&folder));
+        assert_eq!(*keeper.kept(), Settings::default());
+        assert!(told.unwrap().contains("settings.json.bad") && folder.join("settings.json.bad").is_file());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,246 @@
+//! What the user wants, as panels, keys and menus say it.
+
+use std::path::PathBuf;
+
+use super::PlotsFile;
+use crate::render::AxisView;
+use crate::sim::past::BranchId;
+use crate::sim::{Field, Grip};
+
+/// A wish of the user.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A file dialog, or the path field where there is none.
+    OpenDialog,
+    /// The path field.
+    OpenField,
+    OpenPath(PathBuf),
+    OpenGallery(String),
+    Reload,
+    ClearRecent,
+    Screenshot,
+    ToggleRecording,
+    SaveSession,
+    SavePlots(PlotsFile),
+    /// Forgets the probes that were set by a click.
+    ClearProbes,
+    Quit,
+    PlayPause,
+    /// Ends what is under way: a step, or the building of a scene; the simulation pauses.
+    Stop,
+    StepOnce,
+    Reset,
+    SetSpeed(f64),
+    FrameAll,
+    /// Contact bodies.
+    FrameBodies {
+        first: usize,
+        count: usize,
+    },
+    /// Values of the scene, by path and as TOML. All of one gesture is one entry for undo.
+    Edit {
+        values: Vec<(String, String)>,
+        gesture: Option<u64>,
+    },
+    Undo,
+    Redo,
+    /// To the file of the scene, or to a new one where it has none.
+    SaveScene,
+    /// To a file to be named.
+    SaveSceneAs,
+    SaveSceneTo(PathBuf),
+    SaveState,
+    /// A saved state to be chosen.
+    LoadState,
+    LoadStateFrom(PathBuf),
+    ClearSelection,
+    /// What becomes of changes that are not saved.
+    Unsaved(Answer),
+    /// Something is done to what is selected.
+    Bodies(BodyAction),
+    Pins(PinAction),
+    /// How the mouse holds from now on.
+    SetGrip(Grip),
+    /// A mesh to be chosen, which becomes a body of the scene.
+    AddMeshDialog,
+    AddMesh(PathBuf),
+    /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
+    LookAtFault {
+        checkup: usize,
+        finding: usize,
+    },
+    Checks(CheckAction),
+    Time(TimeAction),
+    Camera(CameraAction),
+    Toggle(Toggle),
+    Record(RecordAction),
+    /// Shows a file in the folder that it is in.
+    ShowInFolder(PathBuf),
+    ColorBy(Option<Field>),
+    /// What to do with the session that was left behind: take it up, or throw it away.
+    LeftBehind(bool),
+}
+
+/// A wish about films, pictures and exports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordAction {
+    /// Films what was recorded between two times [s].
+    Past([f64; 2]),
+    /// Ends that film and throws it away.
+    Cancel,
+    /// A picture of the view of any size [px].
+    Picture {
+        size: [u32; 2],
+        transparent: bool,
+    },
+    /// Results for other programs, from now on for so long [s]; 0 for this moment.
+    Export {
+        ending: &'static str,
+        seconds: f64,
+    },
+    CancelExport,
+}
+
+/// What is shown or not, or opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toggle {
+    Panels,
+    /// The list of the scene.
+    Tree,
+    SidePanel,
+    Contacts,
+    Grid,
+    Shadows,
+    LightTheme,
+    StartPage,
+    Gallery,
+    Keys,
+    About,
+    /// The guide.
+    Guide,
+    Palette,
+    Checks,
+    Plots,
+    /// The panel of what is inside.
+    Inside,
+    Ruler,
+    /// The sheet for films, pictures and exports.
+    Record,
+    Export,
+    /// The field for the name of a view.
+    SaveView,
+}
+
+/// A wish about the camera.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CameraAction {
+    /// To the view of the scene.
+    Home,
+    Along(AxisView),
+    /// With perspective, or without.
+    ToggleParallel,
+    /// Keeps the view under a name.
+    Save(String),
+    /// To a named view, by its place in the list.
+    Go(usize),
+    Delete(usize),
+}
+
+/// What to do where changes are not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Save,
+    Discard,
+    Cancel,
+}
+
+/// A wish about bodies: those that are selected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BodyAction {
+    FlyTo,
+    /// Hides them in the view, or shows them.
+    Hide(bool),
+    HideOthers,
+    ShowAll,
+    /// Whether they can be picked and changed.
+    Lock(bool),
+    UnlockAll,
+    /// Puts them back to where they started, while all others go on.
+    PutBack,
+    Duplicate,
+    Delete,
+    Add(NewBody),
+}
+
+/// A wish about what is pinned or held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PinAction {
+    /// Pins what the mouse holds.
+    Held,
+    /// Pins what the menu is about.
+    Here,
+    /// A part of a body that is fixed, by its place.
+    Unpin(String, usize),
+    UnpinAll(String),
+    /// Leaves what the mouse holds where it is, held.
+    Leave,
+    /// Lets go of a grab that was left.
+    LetGo(u32),
+}
+
+/// A body of a simple shape that can be added to a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewBody {
+    SoftBall,
+    SoftBlock,
+    SoftRing,
+    RigidBall,
+    RigidBlock,
+    FixedBlock,
+    Floor,
+}
+
+impl NewBody {
+    pub const ALL: [Self; 7] =
+        [Self::SoftBall, Self::SoftBlock, Self::SoftRing, Self::RigidBall, Self::RigidBlock, Self::FixedBlock, Self::Floor];
+
+    /// As the window says it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SoftBall => "Soft ball",
+            Self::SoftBlock => "Soft block",
+            Self::SoftRing => "Soft ring",
+            Self::RigidBall => "Rigid ball",
+            Self::RigidBlock => "Rigid block",
+            Self::FixedBlock => "Fixed block",
+            Self::Floor => "Floor",
+        }
+    }
+}
+
+/// A wish about the recorded past.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeAction {
+    /// Shows the picture of a step.
+    Scrub(u64),
+    /// Shows the picture before.
+    Back,
+    /// Shows the simulation as it stands.
+    Live,
+    /// Goes on from the picture that is shown.
+    Continue,
+    /// Goes to another branch, and there to a time [s].
+    Show(BranchId, Option<f64>),
+    Forget(BranchId),
+    /// Stops a way back.
+    Stop,
+}
+
+/// A wish about the checks of the Verify menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckAction {
+    /// The one with this place in `verify::CHECKS`, or all.
+    Run(Option<usize>),
+    Cancel,
+    SaveReport,
+}

@@ -1,0 +1,288 @@
+//! The sheet for films, large pictures and exports.
+
+use egui::{Align, Button, ComboBox, DragValue, Layout, RichText, ScrollArea, Ui, vec2};
+
+use super::sheet::sheet_ui;
+use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
+use crate::app::exporting;
+use crate::app::film::{FORMATS, Motion};
+use crate::record::FilmFormat;
+
+/// What the window knows about pictures that can be made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Studio {
+    /// Times of the first and the last recorded picture [s].
+    pub recorded: Option<[f64; 2]>,
+    /// Pictures a second as the scene says.
+    pub frames_per_second: f64,
+    /// Size of the view [px].
+    pub view: [u32; 2],
+    /// The largest picture that the adapter draws [px].
+    pub limit: u32,
+    /// Part of an export that is written.
+    pub exported: Option<f64>,
+}
+
+/// A recording in progress.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordingView {
+    pub frames: u64,
+    /// Length of the film so far [s].
+    pub seconds: f64,
+    /// [px]
+    pub size: [u32; 2],
+    /// Number of frames of a film of the past.
+    pub of: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    #[default]
+    Film,
+    Picture,
+    Export,
+}
+
+/// What is set on the sheet beside the film's own settings.
+#[derive(Clone, Debug)]
+pub struct RecordState {
+    pub open: bool,
+    pub tab: Tab,
+    /// The film is one of what was recorded, between these times [s].
+    from_past: bool,
+    range: Option<[f64; 2]>,
+    picture: Option<[u32; 2]>,
+    picture_transparent: bool,
+    export_ending: &'static str,
+    /// 0 for this moment alone.
+    export_seconds: f64,
+}
+
+impl Default for RecordState {
+    fn default() -> Self {
+        Self {
+            open: false,
+            tab: Tab::Film,
+            from_past: false,
+            range: None,
+            picture: None,
+            picture_transparent: false,
+            export_ending: "glb",
+            export_seconds: 0.0,
+        }
+    }
+}
+
+const SIZES: [([u32; 2], &str); 4] =
+    [([1280, 720], "1280 × 720"), ([1920, 1080], "1920 × 1080"), ([2560, 1440], "2560 × 1440"), ([3840, 2160], "3840 × 2160")];
+
+pub fn record_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    if !state.record.open {
+        return;
+    }
+    let mut done = false;
+    let closed = sheet_ui(root, "record", 460.0, |ui| {
+        let closed = ui.horizontal(|ui| {
+            for (tab, name) in [(Tab::Film, "Film"), (Tab::Picture, "Picture"), (Tab::Export, "Export")] {
+                let label = RichText::new(name).font(theme::strong(15.0));
+                if answers.named(format!("record.tab.{name}"), ui.selectable_label(state.record.tab == tab, label)).clicked() {
+                    state.record.tab = tab;
+                }
+            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let close = Button::new(theme::icon(icon::X, 14.0)).frame_when_inactive(false);
+                answers.named("record.close", ui.add(close).on_hover_text("Close  (Esc)")).clicked()
+            })
+            .inner
+        });
+        ui.add_space(10.0);
+        match state.record.tab {
+            Tab::Film => film_ui(ui, state, context, answers, &mut done),
+            Tab::Picture => picture_ui(ui, state, context, answers, &mut done),
+            Tab::Export => export_ui(ui, state, context, answers, &mut done),
+        }
+        closed.inner
+    });
+    state.record.open &= !closed && !done;
+}
+
+/// A row with its name at the left.
+fn row_ui(ui: &mut Ui, name: &str, contents: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        ui.set_min_height(28.0);
+        ui.allocate_ui_with_layout(vec2(104.0, 24.0), Layout::left_to_right(Align::Center), |ui| {
+            ui.set_min_width(104.0);
+            ui.label(RichText::new(name).color(theme::palette(ui.ctx()).weak));
+        });
+        contents(ui);
+    });
+}
+
+fn main_button(ui: &mut Ui, glyph: &str, label: &str, is_enabled: bool) -> egui::Response {
+    let palette = theme::palette(ui.ctx());
+    let words = (theme::icon(glyph, 15.0).color(palette.on_accent), RichText::new(label).color(palette.on_accent));
+    ui.add_enabled(is_enabled, Button::new(words).fill(palette.accent).min_size(vec2(130.0, 30.0)))
+}
+
+fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, done: &mut bool) {
+    let studio = &context.studio;
+    let (film, sheet) = (&mut state.film, &mut state.record);
+    row_ui(ui, "What", |ui| {
+        answers
+            .named("record.live", ui.radio_value(&mut sheet.from_past, false, "From now on"))
+            .on_hover_text("The simulation plays and is filmed until you stop it");
+        let past = ui.add_enabled_ui(studio.recorded.is_some(), |ui| ui.radio_value(&mut sheet.from_past, true, "What was recorded"));
+        answers.named("record.past", past.inner).on_hover_text("A part of the timeline, without computing it again");
+    });
+    let recorded = studio.recorded.unwrap_or_default();
+    let mut range = sheet.range.unwrap_or(recorded).map(|time| time.clamp(recorded[0], recorded[1]));
+    if sheet.from_past && studio.recorded.is_some() {
+        row_ui(ui, "Between", |ui| {
+            for (k, name) in ["from", "to"].into_iter().enumerate() {
+                let value = DragValue::new(&mut range[k]).range(recorded[0]..=recorded[1]).speed(0.01).fixed_decimals(2).suffix(" s");
+                answers.named(format!("record.{name}"), ui.add(value)).on_hover_text("Simulated time");
+                if k == 0 {
+                    ui.label("and");
+                }
+            }
+            if ui.button("All").on_hover_text("From the first to the last recorded picture").clicked() {
+                range = recorded;
+            }
+        });
+        range[1] = range[1].max(range[0]);
+        sheet.range = (range != recorded).then_some(range);
+    }
+    row_ui(ui, "Format", |ui| {
+        for (format, name, _) in FORMATS {
+            answers.named(format!("record.{}", name.replace(' ', "_")), ui.radio_value(&mut film.format, format, name));
+        }
+    });
+    row_ui(ui, "Size", |ui| size_ui(ui, &mut film.size, studio, answers));
+    row_ui(ui, "Rate", |ui| {
+        let mut rate = film.frames_per_second.unwrap_or(studio.frames_per_second);
+        let value = DragValue::new(&mut rate).range(1.0..=240.0).speed(0.2).max_decimals(1).suffix(" frames a second");
+        let hint = "Of simulated time; each frame is taken at its time exactly";
+        if answers.named("record.rate", ui.add(value).on_hover_text(hint)).changed() {
+            film.frames_per_second = Some(rate);
+        }
+    });
+    row_ui(ui, "Camera", |ui| {
+        let name = match film.motion {
+            Motion::Hand => "As the view",
+            Motion::Turntable(_) => "Turntable",
+            Motion::Views(_) => "Along the named views",
+        };
+        let combo = ComboBox::from_id_salt("motion").selected_text(name).width(150.0).show_ui(ui, |ui| {
+            ui.selectable_value(&mut film.motion, Motion::Hand, "As the view");
+            ui.selectable_value(&mut film.motion, Motion::Turntable(8.0), "Turntable");
+            ui.add_enabled_ui(context.views.len() > 1, |ui| {
+                ui.selectable_value(&mut film.motion, Motion::Views(2.0), "Along the named views")
+                    .on_disabled_hover_text("Save two views or more first: View > Camera > Save this view");
+            });
+        });
+        answers.named("record.motion", combo.response).on_hover_text("How the camera moves in the film");
+        if let Motion::Turntable(seconds) | Motion::Views(seconds) = &mut film.motion {
+            ui.add(DragValue::new(seconds).range(0.1..=600.0).speed(0.1).fixed_decimals(1).suffix(" s"))
+                .on_hover_text("For a turn, or from one view to the next, in the time of the film");
+        }
+    });
+    row_ui(ui, "Ground", |ui| {
+        let is_png = film.format == FilmFormat::Png;
+        let ground = ui.add_enabled_ui(is_png, |ui| ui.checkbox(&mut film.transparent, "transparent")).inner;
+        answers.named("record.transparent", ground).on_disabled_hover_text("Only PNG pictures can be transparent");
+    });
+    ui.add_space(12.0);
+    ui.horizontal(|ui| {
+        let is_recording = context.recording.is_some();
+        let label = match (is_recording, sheet.from_past) {
+            (true, _) => "Stop the film",
+            (_, true) => "Make the film",
+            _ => "Record",
+        };
+        let start = main_button(ui, icon::RECORD, label, context.snapshot.scene.is_some());
+        if answers.named("record.start", start).clicked() {
+            let past = sheet.from_past && !is_recording;
+            answers.act(if past { Action::Record(RecordAction::Past(range)) } else { Action::ToggleRecording });
+            *done = true;
+        }
+        let frames = (range[1] - range[0]) * film.frames_per_second.unwrap_or(studio.frames_per_second);
+        if sheet.from_past {
+            ui.label(RichText::new(format!("{:.0} frames", frames.floor() + 1.0)).color(theme::palette(ui.ctx()).weak));
+        }
+    });
+}
+
+fn size_ui(ui: &mut Ui, size: &mut Option<[u32; 2]>, studio: &Studio, answers: &mut UiResponse) {
+    let [width, height] = studio.view;
+    let of_view = format!("As the view, {width} × {height}");
+    let name = match size {
+        None => of_view.clone(),
+        Some([width, height]) => format!("{width} × {height}"),
+    };
+    let combo = ComboBox::from_id_salt("size").selected_text(name).width(190.0).show_ui(ui, |ui| {
+        ui.selectable_value(size, None, of_view);
+        for (known, name) in SIZES.iter().filter(|(known, _)| known[0] <= studio.limit) {
+            ui.selectable_value(size, Some(*known), *name);
+        }
+    });
+    answers.named("record.size", combo.response).on_hover_text("Width and height in pixels");
+    let mut own = size.unwrap_or(studio.view);
+    let mut changed = false;
+    for n in &mut own {
+        let value = DragValue::new(n).range(16..=studio.limit.max(16)).speed(4.0);
+        changed |= ui.add(value).on_hover_text(format!("At most {} pixels here", studio.limit)).changed();
+    }
+    if changed {
+        *size = Some(own);
+    }
+}
+
+fn picture_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, done: &mut bool) {
+    let sheet = &mut state.record;
+    row_ui(ui, "Size", |ui| size_ui(ui, &mut sheet.picture, &context.studio, answers));
+    row_ui(ui, "Ground", |ui| {
+        let ground =
+            ui.checkbox(&mut sheet.picture_transparent, "transparent").on_hover_text("The bodies alone, without floor and backdrop");
+        answers.named("picture.transparent", ground);
+    });
+    ui.add_space(12.0);
+    let save = main_button(ui, icon::CAMERA, "Save the picture", context.snapshot.scene.is_some());
+    if answers.named("picture.save", save).clicked() {
+        let size = sheet.picture.unwrap_or(context.studio.view);
+        answers.act(Action::Record(RecordAction::Picture { size, transparent: sheet.picture_transparent }));
+        *done = true;
+    }
+}
+
+fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, done: &mut bool) {
+    let sheet = &mut state.record;
+    ScrollArea::vertical().max_height(250.0).show(ui, |ui| {
+        for (ending, what) in exporting::formats() {
+            let label = format!(".{ending}   {what}");
+            answers.named(format!("export.{ending}"), ui.radio_value(&mut sheet.export_ending, ending, label));
+        }
+    });
+    ui.add_space(8.0);
+    row_ui(ui, "What", |ui| {
+        let mut is_moment = sheet.export_seconds == 0.0;
+        let moment = ui.radio_value(&mut is_moment, true, "This moment");
+        answers.named("export.moment", moment);
+        let on = ui.radio_value(&mut is_moment, false, "From now on for");
+        answers.named("export.on", on).on_hover_text("The simulation plays meanwhile");
+        match (is_moment, sheet.export_seconds > 0.0) {
+            (true, _) => sheet.export_seconds = 0.0,
+            (false, false) => sheet.export_seconds = 2.0,
+            _ => {}
+        }
+        if !is_moment {
+            ui.add(DragValue::new(&mut sheet.export_seconds).range(0.05..=3600.0).speed(0.05).fixed_decimals(2).suffix(" s"))
+                .on_hover_text("Simulated time");
+        }
+    });
+    ui.add_space(12.0);
+    let export = main_button(ui, icon::EXPORT, "Export", context.snapshot.scene.is_some());
+    if answers.named("export.start", export).clicked() {
+        answers.act(Action::Record(RecordAction::Export { ending: sheet.export_ending, seconds: sheet.export_seconds }));
+        *done = true;
+    }
+}

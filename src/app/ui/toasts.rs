@@ -1,0 +1,137 @@
+//! Messages at the upper right: one line, the rest on demand; they go away by themselves.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, Ui};
+
+use super::{Action, UiResponse, icon, theme};
+use crate::app::worker::{Notice, Severity};
+
+pub struct Toast {
+    notice: Notice,
+    /// The file that it is about.
+    file: Option<PathBuf>,
+    shown: Instant,
+    /// All of it is shown.
+    open: bool,
+    id: u64,
+}
+
+const INFO_SECONDS: f32 = 8.0;
+/// Bad news stays longer.
+const ERROR_SECONDS: f32 = 25.0;
+const MAX_TOASTS: usize = 4;
+const WIDTH: f32 = 400.0;
+/// Letters that have room in the line.
+const LINE: usize = 56;
+
+pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice, file: Option<PathBuf>) {
+    // The same failure at each step is one message.
+    toasts.retain(|toast| toast.notice != notice);
+    let id = toasts.iter().map(|toast| toast.id).max().unwrap_or(0) + 1;
+    toasts.push(Toast { notice, file, shown: Instant::now(), open: false, id });
+    if toasts.len() > MAX_TOASTS {
+        toasts.remove(0);
+    }
+}
+
+/// The line that says what a message is about: its first line or sentence, as much of it as has room.
+fn title(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let end = [". ", "; ", ": "].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
+    let sentence = if line[..end].chars().count() < 12 { line } else { &line[..end] };
+    if sentence.chars().count() <= LINE {
+        return sentence.to_owned();
+    }
+    let cut: String = sentence.chars().take(LINE).collect();
+    format!("{}…", cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole))
+}
+
+pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut UiResponse) {
+    let palette = theme::palette(root.ctx());
+    let seconds = |toast: &Toast| if toast.notice.severity == Severity::Error { ERROR_SECONDS } else { INFO_SECONDS };
+    toasts.retain(|toast| toast.open || toast.shown.elapsed().as_secs_f32() < seconds(toast));
+    if !toasts.is_empty() {
+        root.ctx().request_repaint_after(Duration::from_millis(500));
+    }
+    let mut top = view.top() + 14.0;
+    let mut dismissed = None;
+    for toast in toasts.iter_mut().rev() {
+        let width = (view.width() - 28.0).min(WIDTH);
+        let at = egui::pos2(view.right() - 14.0, top);
+        let area = Area::new(Id::unique(("toast", toast.id))).order(Order::Foreground).fixed_pos(at).pivot(Align2::RIGHT_TOP);
+        let shown = area.show(root.ctx(), |ui| {
+            let (glyph, color) = match toast.notice.severity {
+                Severity::Info => (icon::CHECK_CIRCLE, palette.accent),
+                Severity::Error => (icon::WARNING_CIRCLE, palette.error),
+            };
+            let text = toast.notice.text.as_str();
+            let title = title(text);
+            theme::card(root).show(ui, |ui| {
+                ui.set_width(width - 28.0);
+                ui.horizontal_top(|ui| {
+                    ui.label(theme::icon(glyph, 18.0).color(color));
+                    ui.vertical(|ui| {
+                        ui.set_width(width - 28.0 - 58.0);
+                        if toast.open {
+                            ui.add(Label::new(RichText::new(text).size(13.0)).wrap().selectable(true));
+                        } else {
+                            ui.add(Label::new(RichText::new(&title).size(13.0)).truncate().selectable(true)).on_hover_text(text);
+                        }
+                        ui.horizontal(|ui| {
+                            if title != text {
+                                let word = if toast.open { "Less" } else { "Details" };
+                                if answers.named("toast.details", ui.small_button(word)).clicked() {
+                                    toast.open = !toast.open;
+                                    toast.shown = Instant::now();
+                                }
+                            }
+                            if let Some(file) = &toast.file
+                                && answers.named("toast.folder", ui.small_button("Show in folder")).clicked()
+                            {
+                                answers.act(Action::ShowInFolder(file.clone()));
+                            }
+                        });
+                    });
+                    let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
+                    if answers.named("toast.close", ui.add(close).on_hover_text("Close")).clicked() {
+                        dismissed = Some(toast.id);
+                    }
+                });
+            });
+        });
+        // What is read stays.
+        if shown.response.contains_pointer() {
+            toast.shown = Instant::now();
+        }
+        top = shown.response.rect.bottom() + 10.0;
+    }
+    toasts.retain(|toast| Some(toast.id) != dismissed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_one_line_and_keeps_its_words_whole() {
+        assert_eq!(title("The scene was saved"), "The scene was saved");
+        assert_eq!(title("cannot read a.toml: no such file or folder; give another"), "cannot read a.toml");
+        assert_eq!(title("a.obj: it has no triangles"), "a.obj: it has no triangles", "a name alone says nothing");
+        assert_eq!(title("first line\nsecond line"), "first line");
+        let long = title(&"word ".repeat(40));
+        assert!(long.chars().count() <= LINE + 1 && long.ends_with("word…"), "{long}");
+        assert_eq!(title(""), "");
+    }
+
+    #[test]
+    fn the_same_message_is_shown_once_and_not_too_many() {
+        let mut toasts = vec![];
+        for text in ["a", "b", "a", "c", "d", "e"] {
+            add_toast(&mut toasts, Notice { severity: Severity::Error, text: text.into() }, None);
+        }
+        let texts: Vec<&str> = toasts.iter().map(|toast| toast.notice.text.as_str()).collect();
+        assert_eq!(texts, ["a", "c", "d", "e"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Where the window looks from, its start page, its palette, and pictures of what was recorded.
+
+use crate::driver::{Driver, Picture};
+use crate::{number, step_of};
+
+#[test]
+fn views_along_the_axes_home_and_named_ones() {
+    let mut window = Driver::start(&["incline"]);
+    window.wait("scene loaded Incline");
+    window.wait("ready");
+    window.focus();
+    let view = |window: &mut Driver, key: &str| {
+        window.key(key);
+        let line = window.wait("camera ");
+        [number(&line, "azimuth"), number(&line, "elevation")]
+    };
+    let home = view(&mut window, "Home");
+    assert_eq!(view(&mut window, "1"), [0.0, 0.0]);
+    assert_eq!(view(&mut window, "ctrl+3"), [-90.0, 0.0]);
+    assert_eq!(view(&mut window, "7"), [0.0, 90.0]);
+    window.key("5");
+    window.wait("camera parallel");
+    // The top is kept under a name, by menu.
+    window.click("menu.View");
+    window.click("menu.View.Camera");
+    window.click("item.Save_this_view…");
+    window.type_text(" from above");
+    window.key("Return");
+    assert_eq!(view(&mut window, "Home"), home);
+    window.click("menu.View");
+    window.click("menu.View.Camera");
+    window.click("view.0");
+    let line = window.wait("camera parallel");
+    assert_eq!(number(&line, "elevation"), 90.0);
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
+fn the_start_page_and_the_palette_open_scenes() {
+    let mut window = Driver::start(&["incline"]);
+    window.wait("scene loaded Incline");
+    window.wait("ready");
+    window.focus();
+    window.click("menu.File");
+    window.click("item.Start_page");
+    window.click("start.cantilever");
+    window.wait("scene loaded Cantilever");
+    // Some letters of a name.
+    window.key("ctrl+k");
+    window.place("palette.field");
+    window.type_text("opinc");
+    window.key("Return");
+    window.wait("scene loaded Incline");
+    // A session of the gallery.
+    window.key("ctrl+g");
+    window.click("sheet.gallery.session");
+    window.wait("scene loaded");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+#[test]
+fn what_was_recorded_is_filmed_and_large_pictures_are_transparent() {
+    let mut window = Driver::start(&["incline"]);
+    window.wait("scene loaded Incline");
+    window.wait("ready");
+    window.focus();
+    window.wait_for("step 20", |line| line.starts_with("step ") && step_of(line) >= 20);
+    window.key("space");
+    window.wait("activity Paused");
+    window.key("shift+v");
+    window.click("record.past");
+    window.click("record.PNG_pictures");
+    window.click("record.start");
+    let folder = window.recorded();
+    let mut frames: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    frames.sort();
+    // Twenty steps of 1/100 s, thirty pictures a second.
+    assert!(frames.len() >= 6, "{frames:?}");
+    assert!(Picture::read(&frames[0]).distinct_colors() > 200);
+    // A moment for another program.
+    window.key("shift+v");
+    window.click("record.tab.Export");
+    window.click("export.obj");
+    window.click("export.start");
+    let told = window.wait_for("the export", |line| line.starts_with("message 1 frame was exported into"));
+    let path = std::path::PathBuf::from(told.split("into ").nth(1).unwrap());
+    let written = std::fs::read_dir(path.parent().unwrap()).unwrap();
+    assert!(written.flatten().any(|entry| entry.file_name().to_string_lossy().ends_with("_00000.obj")));
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+/// A heap of soft rods whose steps take long.
+const LONG_STEPS: &str = r#"
+format = 1
+title = "Long steps"
+[simulation]
+time_step = 0.02
+max_step_ms = 600000.0
+[material.soft]
+young_modulus = 3000
+[[body]]
+name = "block"
+material = "soft"
+shape = { type = "box", size = [1.0, 1.0, 1.0], cells = [34, 34, 34] }
+position = [0.0, 0.52, 0.0]
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
+/// The mouse is answered while a step is computed, which says that it takes long and can be stopped.
+#[test]
+fn a_long_step_does_not_keep_the_window_waiting() {
+    let folder = std::env::temp_dir().join(format!("pliant-long-step-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("long.toml");
+    std::fs::write(&file, LONG_STEPS).unwrap();
+    let mut window = Driver::start(&[file.to_str().unwrap()]);
+    window.wait("scene loaded Long steps");
+    window.focus();
+    window.wait("long step begun");
+    window.press(300, 150);
+    window.drag(300, 150, 360, 170, 6);
+    window.release();
+    let answered = window.wait("answered ");
+    println!("while a step takes long: {answered}");
+    window.click("step.stop");
+    window.wait("activity Paused");
+    window.expect_nothing("step ", 300);
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
