@@ -29,7 +29,7 @@ fn deed(stage: &str) -> &str {
         "contact solve" => "solving for contact forces",
         "elastic solve" => "solving for the motion of what nothing touches",
         "assembly" => "assembling and factoring the matrix",
-        "elements" => "the stresses of the elements",
+        "elements" => "computing the stresses in the elements",
         "detection" => "finding contacts",
         "rows" => "preparing contacts for the device",
         "device" | "step" => "the work on the graphics card",

@@ -184,7 +184,8 @@ impl Axes {
         let height = |value: f64| if chart.is_logarithmic() { value.log10() } else { value };
         let seen = curves.iter().flat_map(|curve| rows.iter().filter_map(|row| curve.value(row))).map(height).filter(|v| v.is_finite());
         let (low, high) = seen.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
+        // A curve that is zero all along needs a scale as well.
+        let (low, high) = if low > high || (low == 0.0 && high == 0.0) { (0.0, 1.0) } else { (low, high) };
         let low = if chart.begins_at_zero() { low.min(0.0) } else { low };
         let least = if chart.is_logarithmic() { 1.0 } else { 1e-6 * low.abs().max(high.abs()).max(1e-9) };
         let pad = if high - low > least { 0.06 * (high - low) } else { 0.5 * least };
