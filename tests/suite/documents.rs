@@ -202,6 +202,9 @@ impl Repository {
     /// Whether the path is one of this repository: from its root, from the folder `beside`, or the end of the path of a
     /// file.
     fn has_file(&self, beside: &str, path: &str) -> bool {
+        if let Some(path) = path.strip_prefix("../") {
+            return self.has_file(folder(beside), path);
+        }
         let path = path.trim_start_matches("./").trim_end_matches('/');
         // What is before the first name that the reader puts in must be there.
         let fixed: Vec<&str> = path.split('/').take_while(|part| !is_placeholder(part) && !part.contains('*')).collect();

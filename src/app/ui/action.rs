@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::PlotsFile;
 use crate::render::AxisView;
 use crate::sim::past::BranchId;
 use crate::sim::{Field, Grip};
@@ -243,4 +242,13 @@ pub enum CheckAction {
     Run(Option<usize>),
     Cancel,
     SaveReport,
+}
+
+/// A file made of the plots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlotsFile {
+    /// All numbers as a table.
+    Csv,
+    /// The charts that are shown.
+    Picture,
 }

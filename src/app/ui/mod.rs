@@ -59,14 +59,14 @@ use crate::render::ViewOptions;
 use crate::scene::{self, GALLERY_SESSION, Scene};
 use crate::sim::{Field, Grip};
 
-pub use action::{Action, Answer, BodyAction, CameraAction, CheckAction, NewBody, PinAction, RecordAction, TimeAction, Toggle};
+pub use action::{Action, Answer, BodyAction, CameraAction, CheckAction, NewBody, PinAction, PlotsFile, RecordAction, TimeAction, Toggle};
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
 pub use help::Help;
 pub use hints::{Hint, Hints};
 pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
-pub use plots::{PlotsFile, PlotsState, PlotsView};
+pub use plots::{PlotsState, PlotsView};
 pub use record::{RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
 pub use timeline::TimelineView;

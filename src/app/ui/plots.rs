@@ -5,7 +5,7 @@ mod chart;
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Align, Button, ComboBox, Frame, Layout, Margin, Panel, PopupCloseBehavior, RichText, ScrollArea, Ui, vec2};
 
-use super::{Action, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, PlotsFile, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::plots::{Chart, Component, Names, Rows};
 use crate::app::tools::Tool;
 
@@ -37,15 +37,6 @@ pub struct PlotsView<'a> {
     /// The times [s] at the left and the right end.
     pub times: [f64; 2],
     pub names: Names<'a>,
-}
-
-/// A file made of the plots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlotsFile {
-    /// All numbers as a table.
-    Csv,
-    /// The charts that are shown.
-    Picture,
 }
 
 const SPANS: [(Option<f64>, &str); 5] =
