@@ -430,7 +430,7 @@ mod tests {
             number.prop_map(|x| ("contact.pair".to_owned(), format!("[{{ a = \"bar\", b = \"floor\", friction = {x:?} }}]"))),
             Just(("body.bar.color".to_owned(), "\"teal\"".to_owned())),
             Just(("body.ball".to_owned(), "{ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }".to_owned())),
-            Just(("body.floor.color".to_owned(), "\"red\"".to_owned())),
+            Just(("body.floor.color".to_owned(), "\"coral\"".to_owned())),
         ];
         (change, prop_oneof![Just(None), (1u64..3).prop_map(Some)]).prop_map(|((path, value), gesture)| (path, value, gesture))
     }

@@ -239,7 +239,9 @@ fn drawing_into_a_part_keeps_the_rest() {
     let part = readback.read(device).unwrap();
     let whole = capture(&mut renderer, &no_grid());
     for (x, y) in [(0, 0), (80, 60), (100, 50), (159, 119)] {
-        assert_eq!(part.pixel(30 + x, 20 + y), whole.pixel(x, y));
+        let [part, whole] = [part.pixel(30 + x, 20 + y), whole.pixel(x, y)];
+        // A still has more samples a pixel.
+        assert!(part.iter().zip(whole).all(|(part, whole)| part.abs_diff(whole) <= 3), "{part:?} {whole:?}");
     }
     assert_eq!(part.pixel(29, 60), [0, 0, 0]);
     assert_eq!(part.pixel(190, 60), [0, 0, 0]);

@@ -198,7 +198,7 @@ mod tests {
             ("material.soft.young_modulus=1e13", &["stiffer than diamond"]),
             ("material.soft.density=1e5", &["heavier than any metal"]),
             ("simulation.time_step=0.5", &["time_step = 0.5 s is coarse"]),
-            ("simulation.gravity=[0, -1e6, 0]", &["102,000 times that of the earth"]),
+            ("simulation.gravity=[0, -1e6, 0]", &["101,937 times that of the earth"]),
             ("body.bar.velocity=[100, 0, 0]", &["moves 1 m in a time step"]),
         ] {
             let told = doubts(&[flag]).join("\n");

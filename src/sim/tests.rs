@@ -283,7 +283,7 @@ fn a_session_repeats_a_run_bit_for_bit() {
         assert!(first.apply(&Command::ReleaseGrab { id: 9 }).is_err());
         first.session("test".into(), vec![]).unwrap().write(&file.0).unwrap();
         let session = Session::read(&file.0).unwrap();
-        assert_eq!((session.n_steps(), session.commands.len()), (7, 14), "{:?}", session.commands);
+        assert_eq!((session.n_steps(), session.commands.len()), (7, 15), "{:?}", session.commands);
         let mut second = simulation(backend, text, &[]);
         session.check_start(&second).unwrap();
         for step in 0..session.n_steps() {
