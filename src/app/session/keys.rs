@@ -3,7 +3,7 @@
 use egui::{Context, Event, Key, Popup, RawInput};
 
 use crate::app::ui::commands::typed;
-use crate::app::ui::{Action, Toggle, UiState};
+use crate::app::ui::{Action, PinAction, Toggle, UiState};
 
 /// Removes the shortcuts from the input and says what they mean; what only the panels know is done at once.
 pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -> Vec<Action> {
@@ -33,7 +33,8 @@ pub fn take_actions(context: &Context, input: &mut RawInput, ui: &mut UiState) -
             Action::ClearSelection if ui.start_open => ui.start_open = false,
             action => actions.push(action.clone()),
         }
-        false
+        // Whether this key is held down is asked for, too: that paints pins.
+        command.action == Action::Pins(PinAction::Held)
     });
     actions
 }
@@ -44,7 +45,7 @@ mod tests {
 
     use super::*;
     use crate::app::tools::Tool;
-    use crate::app::ui::{BodyAction, PinAction, TimeAction};
+    use crate::app::ui::{BodyAction, TimeAction};
 
     fn press(input: &mut RawInput, key: Key, modifiers: Modifiers, repeat: bool) {
         input.events.push(Event::Key { key, physical_key: None, pressed: true, repeat, modifiers });
@@ -85,7 +86,7 @@ mod tests {
         let fourth = [PinAction::Held, PinAction::Leave].map(Action::Pins);
         assert_eq!(actions, [&first[..], &second[..], &third[..], &fourth[..]].concat());
         assert_eq!(ui.tree_open, Some(false));
-        assert_eq!(input.events.len(), 1, "a letter without a meaning goes to the panels");
+        assert_eq!(input.events.len(), 2, "a letter without a meaning goes to the panels, and so does one that may be held down");
         assert!(!ui.panels_visible && ui.contacts && ui.plots.open && ui.inside.open && ui.tool == Some(Tool::Ruler));
     }
 

@@ -39,9 +39,11 @@ impl Session {
         }
         if before.activity != now.activity {
             log.say(format_args!("activity {:?}", now.activity));
-            if !now.playing() {
-                self.log_bodies();
-            }
+        }
+        let step = |snapshot: &Snapshot| snapshot.view.as_ref().map(|view| view.step);
+        let is_elsewhere = new_scene || step(before) != step(now) || before.branch != now.branch || before.activity != now.activity;
+        if !now.playing() && is_elsewhere {
+            self.log_bodies();
         }
     }
 
