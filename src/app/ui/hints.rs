@@ -47,7 +47,8 @@ pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResp
     let Some(first) = state.hints.left.first().copied() else { return };
     let Some(place) = Hint::ALL.iter().position(|(hint, ..)| *hint == first) else { return };
     let (_, title, text) = Hint::ALL[place];
-    let at = free.right_bottom() - vec2(14.0, 12.0);
+    // Above the transport bar.
+    let at = free.right_bottom() - vec2(14.0, 76.0);
     Area::new(Id::unique("hint")).order(Order::Middle).fixed_pos(at).pivot(Align2::RIGHT_BOTTOM).show(root.ctx(), |ui| {
         let palette = theme::palette(ui.ctx());
         theme::card(root).show(ui, |ui| {
