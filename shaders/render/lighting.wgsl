@@ -74,7 +74,7 @@ fn shade(s: Surface) -> vec3f {
     // Close to the floor a good part of the lower sky is hidden too.
     let hidden = 0.45 * (1.0 - open) * (1.0 - up) * frame.floor.w;
     let fill = frame.sky.rgb * (0.15 + 0.85 * up * up) * (1.0 - hidden) + frame.ground.rgb * (1.0 - up) * (0.1 + 0.9 * open)
-        + frame.key.rgb * 0.045;
+        + frame.key.rgb * (0.045 * open);
 
     // A gentle highlight of the key light, and a rim of sky at grazing angles.
     let h = max(dot(n, normalize(view + frame.to_light.xyz)), 0.0);

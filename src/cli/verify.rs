@@ -17,7 +17,7 @@ use crate::verify::{self, CheckReport, Progress, Verdict};
 #[command(after_help = "Examples:\n  \
                   pliant verify                              all checks, some minutes\n  \
                   pliant verify --list\n  \
-                  pliant verify --only hertz --pictures out  one check, with its picture")]
+                  pliant verify --only hertz --pictures out   one check, with its picture")]
 pub struct VerifyArgs {
     /// Run this check only; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
