@@ -16,6 +16,7 @@ mod work;
 pub use choose::{Choice, choose};
 pub use implicit::ImplicitStepper;
 pub use inputs::{Drive, MOMENTUM_SHARE, StepInputs};
+#[cfg(feature = "gpu")]
 pub(crate) use newton::NonlinearEquation;
 pub use predict::free_fall;
 #[cfg(test)]

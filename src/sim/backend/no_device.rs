@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{BackendInfo, Options, SimulationError};
-use crate::model::{ContactMethod, Model};
+use crate::model::{Model, Params};
 use crate::step::Stepper;
 
 /// There is none.
@@ -35,7 +35,7 @@ pub fn is_hardware(device: &Device) -> bool {
 pub fn stepper(
     device: Arc<Device>,
     _: &Arc<Model>,
-    _: ContactMethod,
+    _: &Params,
     _: &Options,
     _: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
