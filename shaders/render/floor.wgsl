@@ -57,7 +57,8 @@ fn fs_floor(v: Varying) -> @location(0) vec4f {
     return display(mix(radiance, backdrop(v.world - frame.eye.xyz), fade), v.clip.xy);
 }
 
-// From below a floor is glass with a faint grid on it. The brightness in alpha, which the edge filter reads, is of no use here.
+// From below a floor is glass with a faint grid on it. The brightness in alpha, which the edge filter reads, is of no
+// use here.
 @fragment
 fn fs_floor_below(v: Varying) -> @location(0) vec4f {
     let away = v.world - frame.scene.xyz;

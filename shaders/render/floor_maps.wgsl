@@ -77,8 +77,8 @@ fn fs_soften(v: Varying) -> @location(0) vec4f {
 const EIGHTH_TURN = mat2x2f(0.70710678, 0.70710678, -0.70710678, 0.70710678);
 
 // Sky hidden from a floor point by the undersides above it. A level patch at height h and horizontal distance r hides
-// h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches). What is high above the floor hides less than
-// that: in a room the light from its sides comes in below.
+// h^2 / (r^2 + h^2)^2 dA / pi of it (the form factor of two parallel patches). What is high above the floor hides less
+// than that: in a room the light from its sides comes in below.
 fn nearness(h: f32) -> f32 {
     let relative = h / fit.contact.x;
     return 1.0 / (1.0 + 1.5 * relative * relative);

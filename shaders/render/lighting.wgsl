@@ -65,8 +65,8 @@ fn shade(s: Surface) -> vec3f {
     let diffuse = max(n_dot_l + wrap, 0.0) / ((1.0 + wrap) * (1.0 + wrap));
     let lit = diffuse * visibility;
 
-    // Fill: sky from above, from below what the floor sends back, less where the floor is covered, and from all around a little
-    // of the key light: in blue light alone warm colours would turn to mud.
+    // Fill: sky from above, from below what the floor sends back, less where the floor is covered, and from all around
+    // a little of the key light: in blue light alone warm colours would turn to mud.
     let height = max(dot(frame.floor_plane, vec4f(s.world, 1.0)), 0.0);
     let aside = n - frame.floor_plane.xyz * dot(n, frame.floor_plane.xyz);
     let open = mix(1.0, floor_openness(s.world + aside * (0.35 * height + 0.01 * frame.scene.w)), frame.floor.w);

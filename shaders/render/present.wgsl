@@ -3,8 +3,8 @@
 
 @group(0) @binding(0) var picture: texture_2d<f32>;
 @group(0) @binding(1) var picture_sampler: sampler;
-// xy: where the picture starts in the target [px]; z: width of the line [texels], 0 where nothing is selected; w: 1 for a picture
-// that is transparent where nothing is drawn.
+// xy: where the picture starts in the target [px]; z: width of the line [texels], 0 where nothing is selected; w: 1
+// for a picture that is transparent where nothing is drawn.
 @group(0) @binding(2) var<uniform> corner: array<vec4f, 2>; // second: colour of the line
 @group(0) @binding(3) var mask: texture_2d<f32>;
 

@@ -1,4 +1,5 @@
-//! The Markdown that the guide is written in, as blocks to be drawn: headings, paragraphs, lists, code, pictures, tables.
+//! The Markdown that the guide is written in, as blocks to be drawn: headings, paragraphs, lists, code, pictures,
+//! tables.
 
 /// A part of a page.
 #[derive(Clone, Debug, PartialEq)]

@@ -81,8 +81,8 @@ impl Degeneration {
         })
     }
 
-    /// As [`Self::advance`], where a step begins, and [`Self::turn`] of one element: the number that it remembers from now
-    /// on, and its rotation where that is not the followed one. `from`: F before the last step, none where no step
+    /// As [`Self::advance`], where a step begins, and [`Self::turn`] of one element: the number that it remembers from
+    /// now on, and its rotation where that is not the followed one. `from`: F before the last step, none where no step
     /// begins; `to`: F; `gradients`: of the shape functions of the last three corners [1/m].
     pub fn of_element(&self, gradients: &[Vec3; 3], from: Option<&Mat3>, to: &Mat3, remembered: f64) -> (f64, Option<[f64; 4]>) {
         let is_sound = to.determinant() >= self.ratio;

@@ -20,7 +20,8 @@ use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, Rest
 const MAX_NODES: usize = 20_000;
 /// Bodies with more nodes go without a factor in every step.
 const MAX_STIFF_NODES: usize = 200_000;
-/// Memory of the largest factor [bytes]; larger ones would take minutes. Limbs take a fraction of a cube of as many nodes.
+/// Memory of the largest factor [bytes]; larger ones would take minutes. Limbs take a fraction of a cube of as many
+/// nodes.
 const MAX_FACTOR: usize = 3 << 29;
 /// Masses dominate where no diagonal block is more than this many times the mass of its node: there block diagonals
 /// tell how a body answers to a contact. A ball pressed into a block of 21,904 nodes was solved with them at 3, neither

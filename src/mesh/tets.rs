@@ -137,8 +137,8 @@ impl TetMesh {
     }
 }
 
-/// Quality of a tet with these corners: its volume over that of a regular one with edges of the same mean square; 1 for a
-/// regular one, below 0 inside out.
+/// Quality of a tet with these corners: its volume over that of a regular one with edges of the same mean square; 1
+/// for a regular one, below 0 inside out.
 pub fn tet_quality(corners: &[Vec3; 4]) -> f64 {
     let [a, b, c, d] = corners;
     let volume = (b - a).dot(&(c - a).cross(&(d - a))) / 6.0;

@@ -192,8 +192,8 @@ struct SurfaceShaders<'a> {
 }
 
 impl Surfaces {
-    /// `entries` are the fragment entry points of bodies and rigid things, of the wireframe, of edges alone, of tets and
-    /// of slabs.
+    /// `entries` are the fragment entry points of bodies and rigid things, of the wireframe, of edges alone, of tets
+    /// and of slabs.
     fn new(device: &wgpu::Device, layouts: &Layouts, shaders: &SurfaceShaders, entries: [&str; 5], target: Target) -> Self {
         let [body, wire, edges, tets, slab] = entries;
         let draw = |label, source, shader, entries, vertices| {

@@ -231,8 +231,8 @@ impl<B: Backend> Solve<'_, B> {
                     return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
                 }
             }
-            // Each island has seen that none of its candidates crosses, and has rows for what enters obstacles; else all
-            // is tested.
+            // Each island has seen that none of its candidates crosses, and has rows for what enters obstacles; else
+            // all is tested.
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
             overlaps = report.stages.time("detection", || if is_sure { vec![] } else { detection.overlaps(candidates, &end) });
             if !is_sure {

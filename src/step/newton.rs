@@ -76,9 +76,9 @@ pub(crate) struct NonlinearEquation {
 }
 
 impl NonlinearEquation {
-    /// What is left of it at an iterate without contacts, over all unknowns [kg m/s]: what loads and elements give beyond
-    /// what the masses take; of rigid bodies, which have nothing non-linear, all that they are given. `states`: what
-    /// elements remember.
+    /// What is left of it at an iterate without contacts, over all unknowns [kg m/s]: what loads and elements give
+    /// beyond what the masses take; of rigid bodies, which have nothing non-linear, all that they are given. `states`:
+    /// what elements remember.
     pub fn residual(&mut self, step: &StepInputs, iterate: &[Vec3], states: &[Quaternion], residual: &mut Vec<Vec3>) {
         let StepInputs { model, groups, params, loads, .. } = *step;
         let (dt, system) = (params.time_step, step.system());

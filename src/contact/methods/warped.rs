@@ -324,9 +324,9 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
     counts
 }
 
-/// The entries of a row on a block: unknowns and their parts of H. A spring on a region of a body that is corrected with
-/// its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its neighbours too:
-/// columns of thousands of nodes would leave no memory for those of contacts.
+/// The entries of a row on a block: unknowns and their parts of H. A spring on a region of a body that is corrected
+/// with its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its
+/// neighbours too: columns of thousands of nodes would leave no memory for those of contacts.
 pub(super) fn representatives<'a>(contact: &'a Constraint, block: &'a Block) -> impl Iterator<Item = (usize, Mat3)> + 'a {
     let of_block = move |entry: &&JacobianEntry| block.segment.unknowns.contains(&entry.unknown());
     let n = if block.single.is_some() { contact.row.entries.iter().filter(of_block).count() } else { 0 };

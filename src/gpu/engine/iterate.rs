@@ -1,6 +1,6 @@
-//! What a step is linearised about where Newton's method asks for it. The device solves for what velocities change beyond
-//! the iterate, `A_k (dv - dv_k) = residual`, with the residual of the host in f64: what f32 leaves falls with the
-//! residual itself, from iteration to iteration.
+//! What a step is linearised about where Newton's method asks for it. The device solves for what velocities change
+//! beyond the iterate, `A_k (dv - dv_k) = residual`, with the residual of the host in f64: what f32 leaves falls with
+//! the residual itself, from iteration to iteration.
 
 use super::DeviceBackend;
 use crate::contact::Constraint;

@@ -1,5 +1,6 @@
-//! What elements answer by in a step: the law of bodies that are tangled, rest shapes that have flowed, and rotations of
-//! elements that have collapsed. The host finds them, as the state is its own; the kernels of the materials know none.
+//! What elements answer by in a step: the law of bodies that are tangled, rest shapes that have flowed, and rotations
+//! of elements that have collapsed. The host finds them, as the state is its own; the kernels of the materials know
+//! none.
 
 use rayon::prelude::*;
 
@@ -84,8 +85,8 @@ fn inertial_damping(step: &StepInputs, node: usize) -> f64 {
     (system.mass_factor(body) - 1.0) / step.params.time_step
 }
 
-/// What all tets remember in a step, and how some are turned where it leads or begins; `kept`: the rows of a step that has
-/// begun. Nothing of models whose tets remember nothing.
+/// What all tets remember in a step, and how some are turned where it leads or begins; `kept`: the rows of a step that
+/// has begun. Nothing of models whose tets remember nothing.
 fn advance(step: &StepInputs, kept: Option<&[Quaternion]>) -> Vec<TetState> {
     let &StepInputs { model, state, params, .. } = step;
     let n_tets = model.tets.len().min(state.rotations.len());
@@ -116,8 +117,8 @@ fn flow(tet: &Tet, material: &Material, displacements: &[Vec3], time: f64, TetSt
     }
 }
 
-/// Which features of a tet have met in the `time` [s] before a step that begins, and the rotation of a tet of which some
-/// have.
+/// Which features of a tet have met in the `time` [s] before a step that begins, and the rotation of a tet of which
+/// some have.
 fn turn(
     tet: &Tet,
     material: &Material,

@@ -37,7 +37,8 @@ pub fn stepper(
     options: &Options,
     info: &mut BackendInfo,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
-    // The energy guard and Newton's method are the host's: only bodies that it does not look at are stepped without the host.
+    // The energy guard and Newton's method are the host's: only bodies that it does not look at are stepped without
+    // the host.
     let is_guarded = model.materials.iter().any(|m| m.model.tangent() != Tangent::Warped || m.stretch_limits.is_some());
     let is_linearised_once = params.integration == Integration::SemiImplicit;
     if !is_guarded && is_linearised_once && gpu::Stepper::takes(model) {
