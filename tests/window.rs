@@ -56,7 +56,7 @@ fn screenshot(window: &mut Driver) -> Picture {
 #[test]
 fn a_scene_is_opened_pulled_paused_stepped_recorded_and_captured() {
     let mut window = Driver::start(&[]);
-    window.wait("ready");
+    window.has_told("ready");
     window.wait("scene loaded");
     window.focus();
 
@@ -235,6 +235,7 @@ fn checks_run_beside_the_simulation() {
     window.click("verify.one");
     let ended = window.wait("verify ended=1");
     assert!(ended.contains("passed=1 failed=0"), "{ended}");
+    window.wait("verify rests");
     // All: the simulation goes on meanwhile, and so does the window.
     window.click("verify.run");
     window.wait_for("some checks to end", |line| line.starts_with("verify ended=") && number(line, "passed") >= 4.0);

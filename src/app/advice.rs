@@ -58,7 +58,8 @@ pub fn advice(facts: &Facts) -> Advice {
     let largest = model.bodies.iter().max_by_key(|body| body.tets.len()).filter(|body| body.tets.len() > FEW_TETS);
     let is_contact = matches!(dominant, "contact solve" | "detection" | "rows");
     if let Some(body) = largest {
-        let n = format::count(body.tets.len());
+        // In a sentence a number stays on its line.
+        let n = format::count(body.tets.len()).replace('\u{2009}', "\u{a0}");
         let gain = if is_contact { "fewer points touch" } else { "there is an eighth of the elements" };
         hints.push(format!("Halve the resolution of “{}” ({n} tetrahedra): {gain}.", body.name));
     }

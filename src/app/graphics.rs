@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use egui::epaint::Primitive;
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
@@ -87,7 +88,9 @@ impl Graphics {
 
     /// Draws and presents a frame; false when the window cannot show one now.
     pub fn draw(&mut self, picture: Picture, overlays: &Overlays, panels: Panels) -> bool {
-        let Panels { mut textures, primitives, pixels_per_point } = panels;
+        let Panels { mut textures, mut primitives, pixels_per_point } = panels;
+        // Their renderer panics at a mesh without triangles.
+        primitives.retain(|shape| !matches!(&shape.primitive, Primitive::Mesh(mesh) if mesh.indices.is_empty()));
         let gpu = self.device.clone();
         let (device, queue) = (&gpu.device, &gpu.queue);
         // Textures change whether or not the frame is shown; in which order is all the same.

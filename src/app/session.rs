@@ -316,7 +316,7 @@ impl Session {
             self.scale = Scale::default();
             self.ui.import_open = true;
         } else if before.is_some_and(|before| is_of_another_size(before, scene)) {
-            self.lookup.ask(Question::FrameAll);
+            self.fly_to_start_and_landing(scene);
         }
     }
 

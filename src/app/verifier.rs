@@ -32,15 +32,15 @@ pub struct Verifier {
     board: Arc<Mutex<Arc<Board>>>,
     cancel: CancelToken,
     thread: Option<JoinHandle<()>>,
-    /// Checks that have ended and were logged.
-    pub n_logged: usize,
+    /// Checks that have ended, and whether others run, as was logged.
+    pub logged: (usize, bool),
 }
 
 impl Verifier {
     /// `options` name the backend and its adapter; the device is opened by each run, for the window draws on its own.
     pub fn new(options: Options) -> Self {
         let board = Board { rows: vec![None; CHECKS.len()], ..Board::default() };
-        Self { options, board: Arc::new(Mutex::new(Arc::new(board))), cancel: CancelToken::default(), thread: None, n_logged: 0 }
+        Self { options, board: Arc::new(Mutex::new(Arc::new(board))), cancel: CancelToken::default(), thread: None, logged: (0, false) }
     }
 
     pub fn board(&self) -> Arc<Board> {

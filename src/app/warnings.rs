@@ -69,9 +69,12 @@ impl Warnings {
         let at = Some(step);
         match report.limited {
             Some(points) => {
+                let became = match points {
+                    0 => "its contacts are not solved to the end".to_owned(),
+                    _ => format!("{points} points were limited in their motion, so that nothing crosses"),
+                };
                 let text = format!(
-                    "A step was too hard for the work that it may do: {points} points were limited in their motion, so that nothing \
-                     crosses. Allow more work to a step, or use a shorter time step."
+                    "A step was too hard for the work that it may do: {became}. Allow more work to a step, or use a shorter time step."
                 );
                 self.add(Kind::Limited, text, at);
             }

@@ -86,6 +86,7 @@ fn a_body_is_hidden_locked_and_dropped_again_from_its_menu() {
     window.wait("step 0 ");
     let ball = place(&mut window, "ball");
     window.right_click_at(ball);
+    window.wait("menu ball");
     window.click("item.Drop_again");
     window.right_click_at(ball);
     window.wait("menu ball");
@@ -151,7 +152,7 @@ fn several_bodies_are_held_at_once() {
     let file = SceneFile::new("hands");
     let mut window = paused(&file);
     let block = place(&mut window, "block");
-    let ball: Vec<i32> = window.last("body ball ").unwrap().split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+    let ball = place(&mut window, "ball");
     window.press(block[0], block[1]);
     window.wait("grab body=block");
     window.drag(block[0], block[1], block[0], block[1] - 80, 4);
@@ -236,15 +237,11 @@ fn values_follow_the_look_at_the_past() {
     wait_step(&mut window, 12);
     window.key("space");
     window.wait("activity Paused");
-    for _ in 0..30 {
-        window.key("comma");
-    }
+    window.click("timeline.start");
     window.wait("shows material.soft.young_modulus=20000000");
     window.key("End");
     window.wait("shows material.soft.young_modulus=4000000.0");
-    for _ in 0..30 {
-        window.key("comma");
-    }
+    window.click("timeline.start");
     window.wait("shows material.soft.young_modulus=20000000");
     window.click("timeline.continue");
     window.wait("branch 2");

@@ -72,6 +72,18 @@ impl Driver {
         }
     }
 
+    /// A line that starts so, which may have come before others that were waited for.
+    pub fn has_told(&mut self, start: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(line) = self.last(start) {
+                return line;
+            }
+            assert!(Instant::now() < deadline && self.program.try_wait().unwrap().is_none(), "waited in vain for {start}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The newest line of all that starts so.
     pub fn last(&self, start: &str) -> Option<String> {
         self.lines.all.lock().unwrap().iter().rev().find(|line| line.starts_with(start)).cloned()

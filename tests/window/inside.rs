@@ -117,6 +117,9 @@ fn bodies_are_cut_open_measured_and_probed() {
     window.wait("step ");
     window.key("space");
     window.wait("activity Paused");
+    // The plate may stand on the cube already.
+    window.key("r");
+    window.wait("step 0 ");
     let body = window.wait("body cube ");
     let at: Vec<i32> = body.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
     let coral = |window: &mut Driver| screenshot(window).share(|[r, g, b]| r > 110 && i32::from(r) - i32::from(b) > 50 && g < r);

@@ -56,6 +56,7 @@ fn the_sheet_of_a_mesh_turns_scales_and_fills_it() {
     window.wait("widget path.field");
     window.key("Return");
     window.wait("scene saved");
+    window.wait("gone path.field");
     window.click("import.done");
     window.wait("gone import.done");
     let saved =

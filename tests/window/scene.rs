@@ -264,6 +264,9 @@ fn bodies_are_selected_in_the_view_and_in_the_list_and_hidden() {
     window.wait("activity Playing");
     window.click_at(block);
     window.wait("selected body.block");
+    // The friction was not saved.
     window.key("ctrl+q");
+    window.wait("unsaved changes");
+    window.click("unsaved.discard");
     assert!(window.exit_status().success());
 }

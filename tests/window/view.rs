@@ -7,7 +7,7 @@ use crate::{number, step_of};
 fn views_along_the_axes_home_and_named_ones() {
     let mut window = Driver::start(&["incline"]);
     window.wait("scene loaded Incline");
-    window.wait("ready");
+    window.has_told("ready");
     window.focus();
     let view = |window: &mut Driver, key: &str| {
         window.key(key);
@@ -40,7 +40,7 @@ fn views_along_the_axes_home_and_named_ones() {
 fn the_start_page_and_the_palette_open_scenes() {
     let mut window = Driver::start(&["incline"]);
     window.wait("scene loaded Incline");
-    window.wait("ready");
+    window.has_told("ready");
     window.focus();
     window.click("menu.File");
     window.click("item.Start_page");
@@ -64,7 +64,7 @@ fn the_start_page_and_the_palette_open_scenes() {
 fn what_was_recorded_is_filmed_and_large_pictures_are_transparent() {
     let mut window = Driver::start(&["incline"]);
     window.wait("scene loaded Incline");
-    window.wait("ready");
+    window.has_told("ready");
     window.focus();
     window.wait_for("step 20", |line| line.starts_with("step ") && step_of(line) >= 20);
     window.key("space");

@@ -43,6 +43,11 @@ impl Session {
         self.place_camera();
     }
 
+    /// Where the bodies are at the start and where they come to lie, seen from the present side.
+    pub(super) fn fly_to_start_and_landing(&mut self, scene: &SceneInfo) {
+        self.fly_to(&start_and_landing(&scene.model));
+    }
+
     /// The view and what of it is free [px].
     pub(super) fn room(&self) -> Room {
         let [x, y, width, height] = self.viewport();

@@ -33,12 +33,17 @@ impl Session {
         }
     }
 
-    /// `verify ended N passed=..`: for each frame after which more checks have ended.
+    /// `verify ended=N passed=..` for each frame after which more checks have ended; `verify rests` after the last.
     pub(super) fn log_checks(&mut self, board: &Board) {
-        if std::mem::replace(&mut self.verifier.n_logged, board.n_ended) != board.n_ended {
+        let is_running = board.running.is_some();
+        let (n_ended, was_running) = std::mem::replace(&mut self.verifier.logged, (board.n_ended, is_running));
+        if n_ended != board.n_ended {
             let count = |wanted: Verdict| board.rows.iter().flatten().filter(|report| report.verdict == wanted).count();
             let [passed, failed, not_run] = [Verdict::Passed, Verdict::Failed, Verdict::NotRun].map(count);
             self.log.say(format_args!("verify ended={} passed={passed} failed={failed} not_run={not_run}", board.n_ended));
+        }
+        if !is_running && (was_running || n_ended != board.n_ended) {
+            self.log.say(format_args!("verify rests"));
         }
     }
 }

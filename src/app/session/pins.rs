@@ -89,7 +89,9 @@ impl Session {
 
     /// A key is held down over the view: what the cursor passes is pinned. Once it is let go all of it is one change.
     pub(super) fn paint_pins(&mut self, context: &egui::Context) {
-        let (is_down, at) = context.input(|input| (input.key_down(egui::Key::P), input.pointer.latest_pos()));
+        // A short press may begin and end between two frames.
+        let is_down = |input: &egui::InputState| input.key_down(egui::Key::P) || input.key_pressed(egui::Key::P);
+        let (is_down, at) = context.input(|input| (is_down(input), input.pointer.latest_pos()));
         let typing = context.text_edit_focused() || self.ui.is_modal();
         if self.grab.is_none() && is_down && !typing && context.input(|input| input.modifiers.is_none()) {
             let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);

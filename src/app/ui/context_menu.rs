@@ -1,6 +1,7 @@
 //! What can be done to what is under the cursor, after a click with the right button.
 
-use egui::{Id, LayerId, Popup, PopupKind, Pos2, RichText, Ui};
+use egui::containers::menu::menu_style;
+use egui::{Align, Id, LayerId, Layout, Popup, PopupKind, Pos2, RichText, Ui};
 
 use super::entries::{add_menu_ui, entry_ui};
 use super::{Action, BodyAction, PinAction, UiContext, UiResponse, UiState, icon, theme};
@@ -22,7 +23,8 @@ pub fn context_menu_ui(root: &Ui, state: &mut UiState, context: &UiContext, answ
     let Some(menu) = state.menu.clone() else { return };
     let mut open = true;
     let popup = Popup::new(Id::unique("context menu"), root.ctx().clone(), menu.at, LayerId::background());
-    popup.kind(PopupKind::Menu).open_bool(&mut open).show(|ui| {
+    let popup = popup.kind(PopupKind::Menu).layout(Layout::top_down_justified(Align::Min)).style(menu_style);
+    popup.open_bool(&mut open).show(|ui| {
         ui.set_min_width(190.0);
         pins_ui(ui, &menu, answers);
         let names = selected(state, context);

@@ -63,17 +63,19 @@ pub fn help_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
                 }
             });
             ui.separator();
-            ScrollArea::vertical().id_salt(help.page).max_height(height).auto_shrink([false, false]).show(ui, |ui| {
-                ui.set_width(ui.available_width() - 12.0);
-                if help.blocks.as_ref().is_none_or(|(page, _)| *page != help.page) {
-                    help.blocks = Some((help.page, parse(PAGES[help.page].text)));
-                }
-                let (_, blocks) = help.blocks.get_or_insert_default();
-                for (k, block) in blocks.iter().enumerate() {
-                    if let Some(file) = block_ui(ui, k, block, &mut help.pictures) {
-                        target = target.or_else(|| page_of(&file));
+            ui.vertical(|ui| {
+                ScrollArea::vertical().id_salt(help.page).max_height(height).auto_shrink([false, false]).show(ui, |ui| {
+                    ui.set_width(ui.available_width() - 12.0);
+                    if help.blocks.as_ref().is_none_or(|(page, _)| *page != help.page) {
+                        help.blocks = Some((help.page, parse(PAGES[help.page].text)));
                     }
-                }
+                    let (_, blocks) = help.blocks.get_or_insert_default();
+                    for (k, block) in blocks.iter().enumerate() {
+                        if let Some(file) = block_ui(ui, k, block, &mut help.pictures) {
+                            target = target.or_else(|| page_of(&file));
+                        }
+                    }
+                });
             });
         });
         let turned = ui.input(|input| i32::from(input.key_pressed(Key::PageDown)) - i32::from(input.key_pressed(Key::PageUp)));

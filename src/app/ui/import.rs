@@ -236,8 +236,13 @@ fn inside_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
 /// A line for each thing that the doctor found; a click flies there.
 fn found_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let (glyph, color) = if import.is_sound { (icon::CHECK_CIRCLE, palette.accent) } else { (icon::WARNING, painted(&COLORS.left)) };
-    line_ui(ui, glyph, color, if import.is_sound { "Sound: a closed surface" } else { &import.verdict });
+    let was_mended = scene.checkups.first().is_some_and(|checkup| !checkup.report.findings.is_empty());
+    let (glyph, color, told) = match (import.is_sound, was_mended) {
+        (true, false) => (icon::CHECK_CIRCLE, palette.accent, "Sound: a closed surface"),
+        (true, true) => (icon::CHECK_CIRCLE, palette.accent, "Mended: now a closed surface"),
+        (false, _) => (icon::WARNING, painted(&COLORS.left), import.verdict.as_str()),
+    };
+    line_ui(ui, glyph, color, told);
     if let Some(checkup) = scene.checkups.first() {
         findings_ui(ui, 0, checkup, answers);
     }

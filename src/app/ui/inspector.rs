@@ -232,6 +232,7 @@ fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
 /// What was wrong with a step, a sentence each.
 fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
     let limited = match report.limited {
+        Some(0) => Some("The last step was too hard for its time: its contacts are not solved to the end".into()),
         Some(n) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(n as usize))),
         None => (!report.converged).then(|| "The last step did not converge".to_owned()),
     };

@@ -66,8 +66,8 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                 Severity::Info => (icon::CHECK_CIRCLE, palette.accent),
                 Severity::Error => (icon::WARNING_CIRCLE, palette.error),
             };
-            let text = toast.notice.text.as_str();
-            let title = title(text);
+            let text = toast.notice.text.clone();
+            let title = title(&text);
             theme::card(root).show(ui, |ui| {
                 ui.set_width(width - 28.0);
                 ui.horizontal_top(|ui| {
@@ -75,24 +75,13 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                     ui.vertical(|ui| {
                         ui.set_width(width - 28.0 - 58.0);
                         if toast.open {
-                            ui.add(Label::new(RichText::new(text).size(13.0)).wrap().selectable(true));
+                            ui.add(Label::new(RichText::new(&text).size(13.0)).wrap().selectable(true));
                         } else {
-                            ui.add(Label::new(RichText::new(&title).size(13.0)).truncate().selectable(true)).on_hover_text(text);
+                            ui.add(Label::new(RichText::new(&title).size(13.0)).truncate().selectable(true)).on_hover_text(&text);
                         }
-                        ui.horizontal(|ui| {
-                            if title != text {
-                                let word = if toast.open { "Less" } else { "Details" };
-                                if answers.named("toast.details", ui.small_button(word)).clicked() {
-                                    toast.open = !toast.open;
-                                    toast.shown = Instant::now();
-                                }
-                            }
-                            if let Some(file) = &toast.file
-                                && answers.named("toast.folder", ui.small_button("Show in folder")).clicked()
-                            {
-                                answers.act(Action::ShowInFolder(file.clone()));
-                            }
-                        });
+                        if title != text || toast.file.is_some() {
+                            ui.horizontal(|ui| buttons_ui(ui, toast, title != text, answers));
+                        }
                     });
                     let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
                     if answers.named("toast.close", ui.add(close).on_hover_text("Close")).clicked() {
@@ -108,6 +97,21 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
         top = shown.response.rect.bottom() + 10.0;
     }
     toasts.retain(|toast| Some(toast.id) != dismissed);
+}
+
+fn buttons_ui(ui: &mut Ui, toast: &mut Toast, has_more: bool, answers: &mut UiResponse) {
+    if has_more {
+        let word = if toast.open { "Less" } else { "Details" };
+        if answers.named("toast.details", ui.small_button(word)).clicked() {
+            toast.open = !toast.open;
+            toast.shown = Instant::now();
+        }
+    }
+    if let Some(file) = &toast.file
+        && answers.named("toast.folder", ui.small_button("Show in folder")).clicked()
+    {
+        answers.act(Action::ShowInFolder(file.clone()));
+    }
 }
 
 #[cfg(test)]

@@ -76,6 +76,7 @@ impl EventKind {
             Self::PutBack(body) => format!("{body} was dropped again"),
             Self::Edited(what) => format!("Changed: {what}"),
             Self::NotConverged => "The step did not converge".into(),
+            Self::Limited(0) => "The step was too hard for its time: its contacts are not solved to the end".into(),
             Self::Limited(n) => format!("The step was too hard for its time: {n} points were limited"),
         }
     }

@@ -267,9 +267,12 @@ impl Axes {
         points
     }
 
-    /// The area between two sums.
+    /// The area between two sums; none of a single column.
     fn band(&self, below: &[Column], above: &[Column], color: Color32) -> Mesh {
         let mut mesh = Mesh::default();
+        if above.len() < 2 {
+            return mesh;
+        }
         for (k, column) in above.iter().enumerate() {
             let x = self.column_x(column);
             let foot = below.get(k).map_or(0.0, |column| column.mean);
