@@ -30,6 +30,12 @@ impl EventLog {
         }
     }
 
+    /// Where the named widgets were in the last frame, in points.
+    #[cfg(test)]
+    pub fn places(&self) -> &BTreeMap<String, Rect> {
+        &self.last_frame
+    }
+
     /// `widget NAME X Y`: the middle [px] of each named widget, once it stands still for a frame; `gone NAME` after
     /// that. True while something still moves: another frame is needed to say where it is.
     pub fn landmarks(&mut self, shown: &[(String, Rect)], pixels_per_point: f32) -> bool {

@@ -79,6 +79,15 @@ pub fn scale_of(value: f64, unit: &str) -> (f64, String) {
     (scale, format!("{prefix}{unit}"))
 }
 
+/// Three significant digits, less zeros at the end: "5", "0.25".
+pub fn short(x: f64) -> String {
+    let text = significant(x);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 /// Three significant digits.
 pub fn significant(x: f64) -> String {
     match x.abs() {
@@ -97,6 +106,7 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!(count(0), "0");
+        assert_eq!([5.0, 0.25, 10.0, 100.0, 0.0].map(short), ["5", "0.25", "10", "100", "0"]);
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1\u{2009}234\u{2009}567");
         assert_eq!(force(0.04), "0.0 N");

@@ -12,14 +12,26 @@ use crate::gpu;
 use crate::render::{Camera, Overlays, RenderOptions, Renderer, ViewOptions};
 
 pub struct Graphics {
-    surface: wgpu::Surface<'static>,
-    configuration: wgpu::SurfaceConfiguration,
+    canvas: Canvas,
+    format: wgpu::TextureFormat,
+    size: [u32; 2],
     pub device: Arc<gpu::Device>,
     pub renderer: Renderer,
     panels: egui_wgpu::Renderer,
     view: Option<View>,
     /// The view, for the panels to show.
     pub view_texture: egui::TextureId,
+}
+
+/// What frames are drawn on.
+enum Canvas {
+    Window {
+        surface: wgpu::Surface<'static>,
+        configuration: Box<wgpu::SurfaceConfiguration>,
+    },
+    /// For tests: a picture of the window as it would be.
+    #[cfg(test)]
+    Picture(Box<wgpu::Texture>),
 }
 
 /// Content of the 3D view. It is drawn anew only when this changes: panels alone cost little, also on software
@@ -65,24 +77,45 @@ impl Graphics {
         configuration.format = plain.into_iter().find(|format| formats.contains(format)).unwrap_or(configuration.format);
         configuration.present_mode = if device.is_hardware() { wgpu::PresentMode::AutoVsync } else { wgpu::PresentMode::AutoNoVsync };
         surface.configure(&device.device, &configuration);
-        let options = RenderOptions::for_adapter(&device.info, configuration.format);
+        let format = configuration.format;
+        let canvas = Canvas::Window { surface, configuration: Box::new(configuration) };
+        Ok(Self::on(canvas, device, format, [size.width.max(1), size.height.max(1)]))
+    }
+
+    /// Without a window.
+    #[cfg(test)]
+    pub fn offscreen(device: Arc<gpu::Device>, size: [u32; 2]) -> Self {
+        let format = wgpu::TextureFormat::Rgba8Unorm;
+        let canvas = Canvas::Picture(Box::new(texture(&device.device, format, size)));
+        Self::on(canvas, device, format, size)
+    }
+
+    fn on(canvas: Canvas, device: Arc<gpu::Device>, format: wgpu::TextureFormat, size: [u32; 2]) -> Self {
+        let options = RenderOptions::for_adapter(&device.info, format);
         let renderer = Renderer::new(&device.device, &device.queue, options);
-        let mut panels = egui_wgpu::Renderer::new(&device.device, configuration.format, egui_wgpu::RendererOptions::default());
-        let nothing = target(&device.device, configuration.format, [1, 1]);
+        let mut panels = egui_wgpu::Renderer::new(&device.device, format, egui_wgpu::RendererOptions::default());
+        let nothing = texture(&device.device, format, [1, 1]).create_view(&wgpu::TextureViewDescriptor::default());
         let view_texture = panels.register_native_texture(&device.device, &nothing, wgpu::FilterMode::Nearest);
-        Ok(Self { surface, configuration, device, renderer, panels, view: None, view_texture })
+        Self { canvas, format, size, device, renderer, panels, view: None, view_texture }
     }
 
     pub fn size(&self) -> [u32; 2] {
-        [self.configuration.width, self.configuration.height]
+        self.size
     }
 
     pub fn resize(&mut self, size: PhysicalSize<u32>) {
         let limit = self.device.limits.max_texture_dimension_2d;
         let size = [size.width.clamp(1, limit), size.height.clamp(1, limit)];
-        if size != self.size() {
-            [self.configuration.width, self.configuration.height] = size;
-            self.surface.configure(&self.device.device, &self.configuration);
+        if size == std::mem::replace(&mut self.size, size) {
+            return;
+        }
+        match &mut self.canvas {
+            Canvas::Window { surface, configuration } => {
+                [configuration.width, configuration.height] = size;
+                surface.configure(&self.device.device, configuration);
+            }
+            #[cfg(test)]
+            Canvas::Picture(picture) => **picture = texture(&self.device.device, self.format, size),
         }
     }
 
@@ -103,7 +136,7 @@ impl Graphics {
         let drawn = match self.acquire() {
             None => false,
             Some(frame) => {
-                let target = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
+                let target = frame.texture().create_view(&wgpu::TextureViewDescriptor::default());
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("app/frame") });
                 self.draw_view(&mut encoder, picture, overlays);
                 let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
@@ -124,7 +157,11 @@ impl Graphics {
                 drop(pass);
                 buffers.push(encoder.finish());
                 queue.submit(buffers);
-                queue.present(frame);
+                match frame {
+                    Frame::Window(frame) => queue.present(frame),
+                    #[cfg(test)]
+                    Frame::Picture(_) => {}
+                }
                 true
             }
         };
@@ -144,7 +181,7 @@ impl Graphics {
             Some(view) => view.target,
             None => {
                 let device = &self.device.device;
-                let target = target(device, self.configuration.format, picture.size);
+                let target = texture(device, self.format, picture.size).create_view(&wgpu::TextureViewDescriptor::default());
                 let nearest = wgpu::FilterMode::Nearest;
                 self.panels.update_egui_texture_from_wgpu_texture(device, &target, nearest, self.view_texture);
                 target
@@ -154,30 +191,61 @@ impl Graphics {
         self.view = Some(View { target, shows: picture });
     }
 
-    fn acquire(&mut self) -> Option<wgpu::SurfaceTexture> {
-        for _ in 0..2 {
-            match self.surface.get_current_texture() {
-                wgpu::CurrentSurfaceTexture::Success(frame) | wgpu::CurrentSurfaceTexture::Suboptimal(frame) => return Some(frame),
-                wgpu::CurrentSurfaceTexture::Outdated | wgpu::CurrentSurfaceTexture::Lost => {
-                    self.surface.configure(&self.device.device, &self.configuration);
+    fn acquire(&mut self) -> Option<Frame> {
+        match &self.canvas {
+            Canvas::Window { surface, configuration } => {
+                for _ in 0..2 {
+                    match surface.get_current_texture() {
+                        wgpu::CurrentSurfaceTexture::Success(frame) | wgpu::CurrentSurfaceTexture::Suboptimal(frame) => {
+                            return Some(Frame::Window(frame));
+                        }
+                        wgpu::CurrentSurfaceTexture::Outdated | wgpu::CurrentSurfaceTexture::Lost => {
+                            surface.configure(&self.device.device, configuration);
+                        }
+                        _ => return None,
+                    }
                 }
-                _ => return None,
+                None
             }
+            #[cfg(test)]
+            Canvas::Picture(picture) => Some(Frame::Picture((**picture).clone())),
         }
-        None
+    }
+
+    /// The frame that was drawn last.
+    #[cfg(test)]
+    pub fn image(&self) -> crate::render::Image {
+        let Canvas::Picture(picture) = &self.canvas else { panic!("a window keeps no picture") };
+        crate::render::Image::of_texture(&self.device.device, &self.device.queue, picture).unwrap()
     }
 }
 
-fn target(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::TextureView {
-    let texture = device.create_texture(&wgpu::TextureDescriptor {
+/// Where a frame is drawn.
+enum Frame {
+    Window(wgpu::SurfaceTexture),
+    #[cfg(test)]
+    Picture(wgpu::Texture),
+}
+
+impl Frame {
+    fn texture(&self) -> &wgpu::Texture {
+        match self {
+            Self::Window(frame) => &frame.texture,
+            #[cfg(test)]
+            Self::Picture(picture) => picture,
+        }
+    }
+}
+
+fn texture(device: &wgpu::Device, format: wgpu::TextureFormat, [width, height]: [u32; 2]) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
         label: Some("app/view"),
         size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
         format,
-        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC,
         view_formats: &[],
-    });
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
+    })
 }

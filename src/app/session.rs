@@ -18,12 +18,14 @@ mod pins;
 mod plots;
 mod recording;
 mod rest;
+#[cfg(test)]
+mod tests;
 mod time;
 mod tools;
 mod view;
 mod viewpoint;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +39,7 @@ use super::events::EventLog;
 use super::files;
 use super::graphics::{Graphics, Picture};
 use super::pointer::{Input, Pointer};
-use super::recent::{Recent, config_folder};
+use super::recent::Recent;
 use super::recorder::Recorder;
 use super::settings::Keeper;
 use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
@@ -146,9 +148,10 @@ pub struct Wishes {
 const LONG_STEP: Duration = Duration::from_millis(500);
 
 impl Session {
-    pub fn new(worker: Worker, log: EventLog, verifier: Verifier) -> Self {
+    /// `config` is the folder of settings, views and recent files; without one nothing is kept.
+    pub fn new(worker: Worker, log: EventLog, verifier: Verifier, config: Option<&Path>) -> Self {
         let shown = worker.snapshot();
-        let (settings, told) = Keeper::load(config_folder().as_deref());
+        let (settings, told) = Keeper::load(config);
         let mut session = Self {
             worker,
             settings,
@@ -166,7 +169,7 @@ impl Session {
             builds_change: false,
             marked: 0,
             viewpoint: Viewpoint::default(),
-            views: Views::load(config_folder().as_deref()),
+            views: Views::load(config),
             pointer: Pointer::default(),
             lookup: Lookup::default(),
             points: Points::default(),
@@ -176,7 +179,7 @@ impl Session {
             spot: None,
             stroke: None,
             dragged: None,
-            recent: Recent::load(config_folder().as_deref()),
+            recent: Recent::load(config),
             gallery: ui::gallery(),
             recorder: None,
             film_of_past: None,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use egui_winit::accesskit_winit;
 use winit::application::ApplicationHandler;
 use winit::dpi::LogicalSize;
 use winit::event::WindowEvent;
@@ -19,6 +20,7 @@ use super::graphics::{Graphics, Panels};
 use super::opener::opener;
 use super::recent::config_folder;
 use super::session::Session;
+use super::ui::access::without_signs;
 use super::ui::{PathPurpose, theme};
 use super::verifier::Verifier;
 use super::worker::{Severity, Worker};
@@ -54,6 +56,14 @@ enum Message {
     /// The worker has something new.
     Wake,
     Chosen(PathPurpose, Chosen),
+    /// A screen reader came, went or asks for something.
+    Access(accesskit_winit::WindowEvent),
+}
+
+impl From<accesskit_winit::Event> for Message {
+    fn from(event: accesskit_winit::Event) -> Self {
+        Self::Access(event.window_event)
+    }
 }
 
 struct App {
@@ -115,6 +125,7 @@ impl ApplicationHandler<Message> for App {
                 live.session.chosen(purpose, chosen);
                 live.window.request_redraw();
             }
+            Message::Access(event) => live.access(event),
         }
     }
 
@@ -180,6 +191,8 @@ impl Live {
         let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
         let attributes =
             Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LogicalSize::new(720.0, 480.0));
+        // What serves screen readers must be there before the window is seen.
+        let attributes = attributes.with_visible(false);
         let window = Arc::new(event_loop.create_window(attributes).map_err(|error| {
             tracing::debug!("{error}");
             anyhow::anyhow!("the window system refused to open a window")
@@ -193,10 +206,14 @@ impl Live {
         theme::install(&context);
         let texture_limit = graphics.device.limits.max_texture_dimension_2d as usize;
         let scale = Some(window.scale_factor() as f32);
-        let input = egui_winit::State::new(context.clone(), egui::ViewportId::ROOT, &window, scale, window.theme(), Some(texture_limit));
+        let mut input =
+            egui_winit::State::new(context.clone(), egui::ViewportId::ROOT, &window, scale, window.theme(), Some(texture_limit));
+        input.init_accesskit(event_loop, &window, proxy.clone());
+        window.set_visible(true);
         let woken = Arc::new(AtomicBool::new(false));
         let open = opener(graphics.device.clone(), options);
-        let autosaves = autosave_folder(config_folder().as_deref());
+        let config = config_folder();
+        let autosaves = autosave_folder(config.as_deref());
         let left = autosaves.as_deref().and_then(left_behind);
         let worker = Worker::spawn(open, Autosave::new(autosaves), {
             let woken = woken.clone();
@@ -212,6 +229,7 @@ impl Live {
             worker,
             log,
             Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }),
+            config.as_deref(),
         );
         session.ui.left_behind = left;
         session.open(options.scene.clone());
@@ -232,12 +250,24 @@ impl Live {
         })
     }
 
+    fn access(&mut self, event: accesskit_winit::WindowEvent) {
+        match event {
+            accesskit_winit::WindowEvent::InitialTreeRequested => self.context.enable_accesskit(),
+            accesskit_winit::WindowEvent::ActionRequested(request) => self.input.on_accesskit_action_request(request),
+            accesskit_winit::WindowEvent::AccessibilityDeactivated => self.context.disable_accesskit(),
+        }
+        self.window.request_redraw();
+    }
+
     fn redraw(&mut self) {
         let start = Instant::now();
         self.stale = false;
         self.session.receive(&mut self.graphics);
         let input = self.input.take_egui_input(&self.window);
-        let output = self.session.frame(&self.context, input, &mut self.graphics);
+        let mut output = self.session.frame(&self.context, input, &mut self.graphics);
+        if let Some(update) = &mut output.platform_output.accesskit_update {
+            without_signs(update);
+        }
         self.input.handle_platform_output(&self.window, output.platform_output);
         let delay = output.viewport_output.get(&egui::ViewportId::ROOT).map_or(Duration::MAX, |viewport| viewport.repaint_delay);
         self.repaint_at = start.checked_add(delay);

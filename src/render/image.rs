@@ -16,6 +16,15 @@ impl Image {
         self.pixels.chunks_exact(4).all(|pixel| pixel[3] == 255)
     }
 
+    /// What is on an `Rgba8Unorm` texture now.
+    #[cfg(test)]
+    pub(crate) fn of_texture(device: &wgpu::Device, queue: &wgpu::Queue, texture: &wgpu::Texture) -> Result<Self, RenderError> {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let readback = Readback::record(device, &mut encoder, texture);
+        queue.submit([encoder.finish()]);
+        readback.read(device)
+    }
+
     /// Red, green and blue of a pixel; `x` to the right, `y` down.
     pub fn pixel(&self, x: u32, y: u32) -> [u8; 3] {
         let i = 4 * (y as usize * self.width as usize + x as usize);

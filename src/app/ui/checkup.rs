@@ -2,6 +2,7 @@
 
 use egui::{Area, Button, Color32, Id, Label, Order, Rect, RichText, ScrollArea, Sense, Ui, vec2};
 
+use super::access::Meaning;
 use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
@@ -46,7 +47,7 @@ fn header_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
         ui.label(RichText::new("Mesh check").font(theme::strong(14.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-            if answers.named("checkups.close", ui.add(close).on_hover_text("Close; View, Faults of the mesh, brings it back")).clicked() {
+            if answers.named("checkups.close", ui.add(close).meaning("Close; View, Faults of the mesh, brings it back")).clicked() {
                 state.checkups = false;
             }
         });

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align2, CornerRadius, CursorIcon, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
 use super::{UiResponse, UiState, theme};
@@ -119,9 +120,10 @@ fn row_ui(ui: &mut Ui, state: &mut UiState, model: &Model, place: usize, row: &R
         ui.painter().text(at, Align2::RIGHT_CENTER, text, theme::figures(11.0), palette.text);
     }
     let room = Rect::from_min_max(rect.min, pos2(rect.right() - 142.0, rect.bottom()));
-    let name = ui.painter().layout_no_wrap(names.clone(), FontId::proportional(12.0), palette.text);
-    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
-    painter.galley(pos2(room.left(), room.center().y - 0.5 * name.size().y), name, palette.text);
+    let mut name = LayoutJob::simple_singleline(names.clone(), FontId::proportional(12.0), palette.text);
+    name.wrap = TextWrapping::truncate_at_width(room.width());
+    let name = ui.painter().layout_job(name);
+    ui.painter().galley(pos2(room.left(), room.center().y - 0.5 * name.size().y), name, palette.text);
     if response.clicked() {
         for (place, body) in row.bodies.iter().enumerate() {
             let how = if place == 0 { Pick::Only } else { Pick::Toggle };

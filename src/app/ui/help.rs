@@ -8,6 +8,7 @@ use egui::{
     TextureHandle, TextureOptions, Ui, vec2,
 };
 
+use super::access::Meaning;
 use super::{UiResponse, UiState, icon, theme};
 use crate::app::guide::{PAGES, page_of, picture};
 use crate::app::markdown::{Block, Span, Style, parse};
@@ -45,7 +46,7 @@ pub fn help_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             ui.label(RichText::new("Guide").font(theme::strong(18.0)));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let close = Button::new(theme::icon(icon::X, 14.0)).frame_when_inactive(false);
-                closed = answers.named("help.close", ui.add(close).on_hover_text("Close  (Esc)")).clicked();
+                closed = answers.named("help.close", ui.add(close).meaning("Close  (Esc)")).clicked();
             });
         });
         ui.add_space(6.0);

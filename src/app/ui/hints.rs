@@ -2,6 +2,7 @@
 
 use egui::{Align, Align2, Area, Button, Id, Layout, Order, Rect, RichText, Ui, vec2};
 
+use super::access::Meaning;
 use super::{UiResponse, UiState, icon, theme};
 
 /// Something that is worth knowing, in the order in which it is told.
@@ -58,7 +59,7 @@ pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResp
                 ui.label(RichText::new(title).font(theme::strong(13.5)));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-                    if answers.named("hint.close", ui.add(close).on_hover_text("No more hints")).clicked() {
+                    if answers.named("hint.close", ui.add(close).meaning("No more hints")).clicked() {
                         state.hints = Hints::default();
                     }
                 });

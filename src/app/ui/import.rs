@@ -3,6 +3,7 @@
 
 use egui::{Align, Area, Button, ComboBox, DragValue, Id, Label, Layout, Order, Rect, RichText, ScrollArea, Ui, vec2};
 
+use super::access::Meaning;
 use super::checkup::{findings_ui, line_ui, painted};
 use super::properties::preset_ui;
 use super::value::{gesture, plain};
@@ -77,7 +78,7 @@ fn header_ui(ui: &mut Ui, import: &Import, state: &mut UiState, answers: &mut Ui
         ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-            if answers.named("import.close", ui.add(close).on_hover_text("Closes this sheet; View, Import brings it back")).clicked() {
+            if answers.named("import.close", ui.add(close).meaning("Closes this sheet; View, Import brings it back")).clicked() {
                 state.import_open = false;
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {

@@ -2,6 +2,7 @@
 
 use egui::{Align, Area, Button, DragValue, Id, Layout, Order, Rect, RichText, Slider, Ui, vec2};
 
+use super::access::Meaning;
 use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::format;
 
@@ -23,7 +24,7 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
                 ui.label(RichText::new("Look inside").font(theme::strong(12.5)));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-                    if answers.named("inside.close", ui.add(close).on_hover_text("Whole bodies again  (I)")).clicked() {
+                    if answers.named("inside.close", ui.add(close).meaning("Whole bodies again  (I)")).clicked() {
                         inside.open = false;
                     }
                 });

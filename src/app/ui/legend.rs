@@ -2,6 +2,7 @@
 
 use egui::{Align, Area, Button, Color32, CornerRadius, DragValue, Id, Layout, Mesh, Order, Rect, RichText, Sense, Shape, Ui, pos2, vec2};
 
+use super::access::Meaning;
 use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::coloring::Coloring;
 use crate::app::format;
@@ -24,7 +25,7 @@ pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiSta
                 title.on_hover_text(coloring.field.meaning());
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-                    if answers.named("colour.close", ui.add(close).on_hover_text("Colours of the bodies again")).clicked() {
+                    if answers.named("colour.close", ui.add(close).meaning("Colours of the bodies again")).clicked() {
                         state.field = None;
                     }
                     if !coloring.field.is_category() && coloring.field.range().is_none() {
@@ -53,7 +54,7 @@ fn hold_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
         false => (icon::LOCK_OPEN, "The range follows what is there; click to keep it, or type its ends below"),
     };
     let hold = Button::new(theme::icon(sign, 13.0)).selected(is_held).frame_when_inactive(false);
-    if answers.named("colour.hold", ui.add(hold).on_hover_text(hint)).clicked() {
+    if answers.named("colour.hold", ui.add(hold).meaning(hint)).clicked() {
         (state.hold_range, state.color_range) = (!is_held, None);
     }
 }

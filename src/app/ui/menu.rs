@@ -5,6 +5,7 @@ use egui::{
     vec2,
 };
 
+use super::access::Meaning;
 use super::commands::{command, keys_of};
 use super::entries::{add_menu_ui, entry_ui, with_icon};
 use super::start::short_folder;
@@ -27,7 +28,7 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             let is_open = state.tree_open.unwrap_or(true);
             let list = Button::new(theme::icon(icon::TREE_STRUCTURE, 16.0)).selected(is_open).frame_when_inactive(false);
             let hint = if is_open { "Hide the list of the scene  (L)" } else { "Show the list of the scene  (L)" };
-            if answers.named("toggle.tree", ui.add(list).on_hover_text(hint)).clicked() {
+            if answers.named("toggle.tree", ui.add(list).meaning(hint)).clicked() {
                 state.tree_open = Some(!is_open);
             }
             ui.add_space(2.0);
@@ -49,17 +50,17 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
                 let panel = Button::new(theme::icon(icon::SIDEBAR_SIMPLE, 16.0)).selected(state.inspector_open).frame_when_inactive(false);
-                if answers.named("toggle.panel", ui.add(panel).on_hover_text(hint)).clicked() {
+                if answers.named("toggle.panel", ui.add(panel).meaning(hint)).clicked() {
                     state.inspector_open = !state.inspector_open;
                 }
                 let hint = if state.plots.open { "Fold the plots away  (N)" } else { "Plots of energies, forces and times  (N)" };
                 let plots = Button::new(theme::icon(icon::CHART_LINE, 16.0)).selected(state.plots.open).frame_when_inactive(false);
-                if answers.named("toggle.plots", ui.add(plots).on_hover_text(hint)).clicked() {
+                if answers.named("toggle.plots", ui.add(plots).meaning(hint)).clicked() {
                     state.plots.open = !state.plots.open;
                 }
                 let (glyph, hint) = if state.dark { (icon::SUN, "Light theme") } else { (icon::MOON, "Dark theme") };
                 let button = Button::new(theme::icon(glyph, 16.0)).frame_when_inactive(false);
-                if answers.named("toggle.theme", ui.add(button).on_hover_text(hint)).clicked() {
+                if answers.named("toggle.theme", ui.add(button).meaning(hint)).clicked() {
                     state.dark = !state.dark;
                 }
                 if let Some(scene) = &context.snapshot.scene {
@@ -267,7 +268,7 @@ fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     for (place, view) in context.views.iter().enumerate() {
         ui.horizontal(|ui| {
             let delete = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-            let delete = ui.add(delete).on_hover_text("Delete this view");
+            let delete = ui.add(delete).meaning("Delete this view");
             if answers.named(format!("view.delete.{place}"), delete).clicked() {
                 answers.act(Action::Camera(CameraAction::Delete(place)));
             }

@@ -1,5 +1,6 @@
 //! Everything that is drawn around and over the view. Panels only read; what the user wants comes back as `Action`s.
 
+pub mod access;
 mod action;
 mod checkup;
 pub mod commands;

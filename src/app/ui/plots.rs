@@ -5,6 +5,7 @@ mod chart;
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Align, Button, ComboBox, Frame, Layout, Margin, Panel, PopupCloseBehavior, RichText, ScrollArea, Ui, vec2};
 
+use super::access::Meaning;
 use super::{Action, PlotsFile, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::plots::{Chart, Component, Names, Rows};
 use crate::app::tools::Tool;
@@ -113,7 +114,7 @@ fn header_ui(ui: &mut Ui, state: &mut PlotsState, tool: &mut Option<Tool>, conte
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-            if answers.named("plots.close", ui.add(close).on_hover_text("Fold the plots away  (N)")).clicked() {
+            if answers.named("plots.close", ui.add(close).meaning("Fold the plots away  (N)")).clicked() {
                 state.open = false;
             }
             let can_save = context.plots.is_some_and(|plots| !plots.rows.is_empty());
@@ -150,7 +151,7 @@ fn probes_ui(ui: &mut Ui, state: &mut PlotsState, tool: &mut Option<Tool>, conte
     }
     if !context.marks.probes.is_empty() {
         let clear = Button::new(theme::icon(icon::X, 11.0)).frame_when_inactive(false);
-        if answers.named("plots.clear_probes", ui.add(clear).on_hover_text("Forget the probes that were set by a click")).clicked() {
+        if answers.named("plots.clear_probes", ui.add(clear).meaning("Forget the probes that were set by a click")).clicked() {
             answers.act(Action::ClearProbes);
         }
     }

@@ -2,6 +2,7 @@
 
 use egui::{Button, CornerRadius, Frame, Margin, RichText, Ui};
 
+use super::access::Meaning;
 use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
 use super::{Action, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
@@ -111,7 +112,7 @@ fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answe
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-            if answers.named("selection.clear", ui.add(close).on_hover_text("Select nothing  (Esc)")).clicked() {
+            if answers.named("selection.clear", ui.add(close).meaning("Select nothing  (Esc)")).clicked() {
                 state.selection.clear();
             }
         });
@@ -429,8 +430,8 @@ fn damping_ui(ui: &mut Ui, view: Option<&View>, name: &str) {
     let material = view.and_then(|view| view.materials.iter().find(|named| named.name == name)).map(|named| named.material);
     let Some(material) = material.filter(|m| m.mass_damping != 0.0 || m.stiffness_damping != 0.0) else { return };
     let palette = theme::palette(ui.ctx());
-    let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| 100.0 * material.damping_ratio(frequency));
-    let told = format!("Damping at 1, 10 and 100 Hz: {a:.2}, {b:.1} and {c:.0} % of critical.");
+    let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| format::short(100.0 * material.damping_ratio(frequency)));
+    let told = format!("Damping at 1, 10 and 100 Hz: {a}, {b} and {c} % of critical.");
     ui.label(RichText::new(told).size(11.5).color(palette.weak));
 }
 

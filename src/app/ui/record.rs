@@ -2,6 +2,7 @@
 
 use egui::{Align, Button, ComboBox, DragValue, Layout, RichText, ScrollArea, Ui, vec2};
 
+use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::exporting;
@@ -91,7 +92,7 @@ pub fn record_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let close = Button::new(theme::icon(icon::X, 14.0)).frame_when_inactive(false);
-                answers.named("record.close", ui.add(close).on_hover_text("Close  (Esc)")).clicked()
+                answers.named("record.close", ui.add(close).meaning("Close  (Esc)")).clicked()
             })
             .inner
         });

@@ -6,6 +6,7 @@ use egui::{
     Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::thumbnails::Thumbnails;
 use super::{Action, GalleryItem, UiContext, UiResponse, UiState, icon, theme};
@@ -222,13 +223,15 @@ pub fn gallery_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: 
             .horizontal(|ui| {
                 ui.label(RichText::new("Gallery").font(theme::strong(18.0)));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let close = ui.add(Button::new(theme::icon(icon::X, 14.0)).frame_when_inactive(false)).on_hover_text("Esc");
+                    let close = ui.add(Button::new(theme::icon(icon::X, 14.0)).frame_when_inactive(false)).meaning("Close  (Esc)");
                     answers.named("gallery.close", close).clicked()
                 })
                 .inner
             })
             .inner;
-        ScrollArea::vertical().max_height(room.height() - 150.0).auto_shrink([false, true]).show(ui, |ui| {
+        let height = room.height() - 150.0;
+        let area = ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, true]);
+        area.show(ui, |ui| {
             ui.set_width(ui.available_width() - 12.0);
             section_ui(ui, "Scenes to play with");
             grid_ui(ui, thumbnails, context.gallery.iter().filter(|item| !item.experiment), "sheet", answers);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, Ui};
 
+use super::access::Meaning;
 use super::{Action, UiResponse, icon, theme};
 use crate::app::worker::{Notice, Severity};
 
@@ -84,7 +85,7 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                         }
                     });
                     let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-                    if answers.named("toast.close", ui.add(close).on_hover_text("Close")).clicked() {
+                    if answers.named("toast.close", ui.add(close).meaning("Close")).clicked() {
                         dismissed = Some(toast.id);
                     }
                 });

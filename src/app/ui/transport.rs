@@ -4,6 +4,7 @@ use egui::{
     Align2, Area, Button, Color32, ComboBox, CornerRadius, Frame, Id, Margin, Order, Rect, Response, RichText, Shadow, Stroke, Ui, vec2,
 };
 
+use super::access::Meaning;
 use super::{Action, TimeAction, UiContext, UiResponse, icon, theme};
 use crate::app::format;
 
@@ -35,7 +36,7 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
                         .fill(palette.accent)
                         .corner_radius(CornerRadius::same(9))
                         .min_size(vec2(38.0, 30.0));
-                    act(answers, "transport.play", ui.add(play).on_hover_text(hint), Action::PlayPause);
+                    act(answers, "transport.play", ui.add(play).meaning(hint), Action::PlayPause);
                     if context.timeline.is_some() {
                         let back = tool_ui(ui, icon::SKIP_BACK, "The step before  (,)");
                         act(answers, "transport.back", back, Action::Time(TimeAction::Back));
@@ -58,7 +59,7 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
 
 fn tool_ui(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
     let button = Button::new(theme::icon(glyph, 17.0)).frame_when_inactive(false).corner_radius(CornerRadius::same(9));
-    ui.add(button.min_size(vec2(32.0, 30.0))).on_hover_text(hint)
+    ui.add(button.min_size(vec2(32.0, 30.0))).meaning(hint)
 }
 
 fn act(answers: &mut UiResponse, name: &str, response: Response, action: Action) {

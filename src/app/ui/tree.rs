@@ -5,6 +5,7 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
+use super::access::Meaning;
 use super::{Action, ContextMenu, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
@@ -92,7 +93,7 @@ fn search_ui(ui: &mut Ui, search: &mut String, answers: &mut UiResponse) {
         answers.named("tree.search", field);
         if !search.is_empty() {
             let clear = Button::new(theme::icon(icon::X, 11.0)).frame_when_inactive(false);
-            if answers.named("tree.search.clear", ui.add(clear).on_hover_text("Show all")).clicked() {
+            if answers.named("tree.search.clear", ui.add(clear).meaning("Show all")).clicked() {
                 search.clear();
             }
         }

@@ -7,6 +7,7 @@ use egui::{
     Spinner, Stroke, Ui, pos2, vec2,
 };
 
+use super::access::Meaning;
 use super::theme::Palette;
 use super::{Action, CheckAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::verifier::Board;
@@ -82,7 +83,7 @@ fn header_ui(ui: &mut Ui, state: &mut UiState, board: &Board, answers: &mut UiRe
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 15.0)).frame_when_inactive(false);
-            if answers.named("verify.close", ui.add(close).on_hover_text("Close; a run goes on")).clicked() {
+            if answers.named("verify.close", ui.add(close).meaning("Close; a run goes on")).clicked() {
                 state.verify_open = false;
             }
             let ended = board.report.is_some() && board.running.is_none();
@@ -184,7 +185,7 @@ fn check_ui(ui: &mut Ui, place: usize, check: &Check, board: &Board, answers: &m
         ui.label(RichText::new(check.title).font(theme::strong(15.0)));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let again = ui.add_enabled(board.running.is_none(), Button::new(theme::icon(icon::PLAY, 13.0)).frame_when_inactive(false));
-            if answers.named("verify.one", again.on_hover_text("Run this check alone")).clicked() {
+            if answers.named("verify.one", again.meaning("Run this check alone")).clicked() {
                 answers.act(Action::Checks(CheckAction::Run(Some(place))));
             }
             if let Some(report) = report {

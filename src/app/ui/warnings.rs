@@ -2,6 +2,7 @@
 
 use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, ScrollArea, Ui, vec2};
 
+use super::access::Meaning;
 use super::{Action, TimeAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::warnings::Warning;
 
@@ -45,7 +46,7 @@ pub fn warnings_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiConte
                 ui.label(RichText::new("Warnings").font(theme::strong(13.5)));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-                    if answers.named("warnings.close", ui.add(close).on_hover_text("Close the list")).clicked() {
+                    if answers.named("warnings.close", ui.add(close).meaning("Close the list")).clicked() {
                         state.warnings_open = false;
                     }
                 });

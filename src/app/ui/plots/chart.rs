@@ -218,8 +218,11 @@ impl Axes {
             let text = match self.chart {
                 Chart::Residual if height.fract() == 0.0 => format!("1e{height:.0}"),
                 Chart::Residual => continue,
-                Chart::Stages => format!("{} ms", format::significant(height)),
-                chart => format::quantity(height, chart.unit()),
+                Chart::Stages => format!("{} ms", format::short(height)),
+                chart => {
+                    let (scale, unit) = format::scale_of(height, chart.unit());
+                    format!("{} {unit}", format::short(height / scale)).trim_end().to_owned()
+                }
             };
             painter.text(pos2(self.paper.left() - 5.0, y), Align2::RIGHT_CENTER, text, letters.clone(), palette.weak);
         }
@@ -288,12 +291,12 @@ impl Axes {
     }
 }
 
-/// Round numbers within a range, about so many.
+/// Round numbers within a range, about so many, and two at least.
 fn ticks([low, high]: [f64; 2], n: usize) -> Vec<f64> {
-    let step = round_step((high - low) / n.max(1) as f64);
-    if !(step.is_finite() && step > 0.0) {
-        return vec![];
-    }
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-    (first..=last).take(2 * n + 1).map(|k| k as f64 * step).collect()
+    let of_step = |step: f64| {
+        let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+        (first..=last).take(3 * n + 2).map(|k| k as f64 * step).collect::<Vec<_>>()
+    };
+    let steps = (n.max(1)..=4 * n.max(1)).map(|n| round_step((high - low) / n as f64)).filter(|step| step.is_finite() && *step > 0.0);
+    steps.map(of_step).find(|ticks| ticks.len() > 1).unwrap_or_default()
 }

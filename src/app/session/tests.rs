@@ -1,0 +1,375 @@
+//! The whole window without a window: real scenes, real panels, events of mouse and keys, and pictures of all of it.
+//!
+//! With `PLIANT_SCREENS=FOLDER` the pictures of all panels are written there, to be looked at.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use egui::accesskit::{Action as AccessAction, NodeId, TreeUpdate};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
+
+use super::Session;
+use crate::app::AppOptions;
+use crate::app::SceneSource;
+use crate::app::autosave::Autosave;
+use crate::app::events::EventLog;
+use crate::app::graphics::{Graphics, Panels};
+use crate::app::opener::opener;
+use crate::app::selection::{Item, Pick};
+use crate::app::tools::Tool;
+use crate::app::ui::access::without_signs;
+use crate::app::ui::{After, Help, Hints, PathField, PathPurpose, Toggle, UiState, theme};
+use crate::app::verifier::Verifier;
+use crate::app::worker::Worker;
+use crate::gpu;
+use crate::scene::BackendChoice;
+use crate::sim::{Field, Options};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Bench {
+    session: Session,
+    graphics: Graphics,
+    context: egui::Context,
+    size: [u32; 2],
+    scale: f32,
+    frames: u32,
+    /// The event log.
+    told: PathBuf,
+    /// Where the named widgets were in the last frame, in points.
+    places: BTreeMap<String, Rect>,
+    tree: Option<TreeUpdate>,
+}
+
+impl Bench {
+    /// A scene of the gallery at its start, paused.
+    fn open(scene: &str) -> Self {
+        let device = gpu::test_device();
+        let options =
+            AppOptions { scene: SceneSource::Gallery(scene.into()), backend: Some(BackendChoice::Cpu), adapter: None, log_events: None };
+        let worker = Worker::spawn(opener(device.clone(), &options), Autosave::new(None), || {}).unwrap();
+        let verifier = Verifier::new(Options { backend: options.backend, ..Options::default() });
+        static OPENED: AtomicU32 = AtomicU32::new(0);
+        let told = std::env::temp_dir().join(format!("pliant-bench-{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed)));
+        let mut session = Session::new(worker, EventLog::open(Some(&told)).unwrap(), verifier, None);
+        session.ui.hints = Hints::default();
+        session.open(options.scene);
+        let context = egui::Context::default();
+        theme::install(&context);
+        context.enable_accesskit();
+        let graphics = Graphics::offscreen(device, [1280, 800]);
+        let mut bench =
+            Self { session, graphics, context, size: [1280, 800], scale: 1.0, frames: 0, told, places: BTreeMap::new(), tree: None };
+        bench.until("the scene", |session| session.shown.view.is_some());
+        if bench.session.shown.playing() {
+            bench.key(Key::Space);
+        }
+        bench.until("a pause", |session| !session.shown.playing());
+        bench
+    }
+
+    fn resize(&mut self, size: [u32; 2], scale: f32) {
+        (self.size, self.scale) = (size, scale);
+        self.graphics.resize(winit::dpi::PhysicalSize::new(size[0], size[1]));
+    }
+
+    fn frame(&mut self, events: Vec<Event>) {
+        self.draw_frame(events, false);
+    }
+
+    /// One frame as the window has it; the picture of it is drawn where it is wanted.
+    fn draw_frame(&mut self, events: Vec<Event>, is_drawn: bool) {
+        self.frames += 1;
+        let points = vec2(self.size[0] as f32, self.size[1] as f32) / self.scale;
+        let mut input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, points)),
+            time: Some(f64::from(self.frames) / 20.0),
+            events,
+            focused: true,
+            ..RawInput::default()
+        };
+        input.viewports.entry(egui::ViewportId::ROOT).or_default().native_pixels_per_point = Some(self.scale);
+        self.session.receive(&mut self.graphics);
+        let mut output = self.session.frame(&self.context, input, &mut self.graphics);
+        self.places = self.session.log.places().clone();
+        self.tree = output.platform_output.accesskit_update.take();
+        self.tree.iter_mut().for_each(without_signs);
+        let pixels_per_point = output.pixels_per_point;
+        let primitives = self.context.tessellate(output.shapes, pixels_per_point);
+        // Textures have to reach the device in any case.
+        let panels = Panels { textures: output.textures_delta, primitives: if is_drawn { primitives } else { vec![] }, pixels_per_point };
+        let picture = self.session.picture();
+        assert!(self.graphics.draw(picture, &self.session.overlays(), panels));
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&Session) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(&self.session) {
+            assert!(Instant::now() < deadline, "waited in vain for {what}");
+            self.frame(vec![]);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Until nothing on the panels moves any more.
+    fn settle(&mut self) {
+        for _ in 0..40 {
+            let before = self.places.clone();
+            self.frame(vec![]);
+            if self.places == before && !self.session.lookup.is_busy() {
+                break;
+            }
+        }
+        // Fades end.
+        self.frames += 40;
+        self.frame(vec![]);
+        self.frame(vec![]);
+    }
+
+    /// How much has happened that is no widget.
+    fn told(&self) -> usize {
+        let text = std::fs::read_to_string(&self.told).unwrap();
+        text.lines().filter(|line| !line.starts_with("widget ") && !line.starts_with("gone ")).count()
+    }
+
+    fn place(&self, widget: &str) -> Pos2 {
+        self.places.get(widget).unwrap_or_else(|| panic!("{widget} is not among {:?}", self.places.keys())).center()
+    }
+
+    fn click(&mut self, widget: &str) {
+        let at = self.place(widget);
+        self.click_at(at, PointerButton::Primary);
+    }
+
+    fn click_at(&mut self, pos: Pos2, button: PointerButton) {
+        let press = |pressed| Event::PointerButton { pos, button, pressed, modifiers: Modifiers::NONE };
+        for events in [vec![Event::PointerMoved(pos)], vec![press(true)], vec![press(false)]] {
+            self.frame(events);
+        }
+        self.settle();
+    }
+
+    fn key(&mut self, key: Key) {
+        self.key_with(key, Modifiers::NONE);
+    }
+
+    fn key_with(&mut self, key: Key, modifiers: Modifiers) {
+        for pressed in [true, false] {
+            self.frame(vec![Event::Key { key, physical_key: None, pressed, repeat: false, modifiers }]);
+        }
+        self.settle();
+    }
+
+    /// Whether the entry at a named place cannot be chosen now.
+    fn is_grey(&self, widget: &str) -> bool {
+        let (at, update) = (self.place(widget), self.tree.as_ref().unwrap());
+        let is_there = |node: &egui::accesskit::Node| {
+            let middle = node.bounds().map(|b| [0.5 * (b.x0 + b.x1), 0.5 * (b.y0 + b.y1)]);
+            middle.is_some_and(|[x, y]| (x - f64::from(at.x)).abs() < 2.0 && (y - f64::from(at.y)).abs() < 2.0)
+        };
+        update.nodes.iter().any(|(_, node)| is_there(node) && node.supports_action(AccessAction::Click) && node.is_disabled())
+    }
+
+    /// Controls that can be clicked, and have no name: by their role and place.
+    fn nameless(&self) -> Vec<String> {
+        let update = self.tree.as_ref().unwrap();
+        let nodes: BTreeMap<NodeId, _> = update.nodes.iter().map(|(id, node)| (*id, node)).collect();
+        let has_words = |text: Option<&str>| text.is_some_and(|text| text.chars().any(char::is_alphanumeric));
+        let is_named = |node: &egui::accesskit::Node| {
+            let by_others =
+                node.labelled_by().iter().any(|id| nodes.get(id).is_some_and(|by| has_words(by.label()) || has_words(by.value())));
+            has_words(node.label()) || has_words(node.placeholder()) || by_others
+        };
+        let controls = update.nodes.iter().filter(|(_, node)| node.supports_action(AccessAction::Click) && !node.is_disabled());
+        // A label says what it says.
+        let is_text = |node: &egui::accesskit::Node| node.role() == egui::Role::Label && has_words(node.value());
+        let nameless = controls.filter(|(_, node)| !is_named(node) && !is_text(node));
+        nameless
+            .map(|(_, node)| {
+                let at = node.bounds().map(|b| [b.x0, b.y0, b.x1, b.y1].map(f64::round));
+                let near = at.and_then(|[x0, y0, ..]| {
+                    let at = pos2(x0 as f32 / self.scale + 1.0, y0 as f32 / self.scale + 1.0);
+                    self.places.iter().find(|(_, rect)| rect.contains(at)).map(|(name, _)| name.clone())
+                });
+                format!("{:?} at {at:?} (near {near:?}), value {:?}", node.role(), node.value())
+            })
+            .collect()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = std::fs::remove_file(&self.told);
+    }
+}
+
+/// A state of the window that shows a panel.
+type Screen = (&'static str, fn(&mut UiState), &'static [&'static str]);
+
+/// All panels, with widgets that nothing may cut off.
+const SCREENS: &[Screen] = &[
+    ("scene", |_| {}, &["menu.Help", "toggle.panel", "transport.play", "transport.screenshot"]),
+    ("body", |ui| ui.selection.pick(&Item::body("bunny"), Pick::Only, &[]), &["selection.clear"]),
+    ("material", |ui| ui.selection.pick(&Item::table("material.jelly"), Pick::Only, &[]), &["value.preset"]),
+    ("simulation", |ui| ui.selection.pick(&Item::table("simulation"), Pick::Only, &[]), &["selection.clear"]),
+    ("contact", |ui| ui.selection.pick(&Item::table("contact"), Pick::Only, &[]), &["selection.clear"]),
+    ("plots", |ui| ui.plots.open = true, &["plots.close", "plots.csv", "transport.play"]),
+    ("stress", |ui| ui.field = Some(Field::VonMises), &["colour.close"]),
+    (
+        "inside",
+        |ui| {
+            ui.inside.open = true;
+            ui.inside.cuts = true;
+        },
+        &["inside.close"],
+    ),
+    ("ruler", |ui| ui.tool = Some(Tool::Ruler), &[]),
+    ("verify", |ui| ui.verify_open = true, &["verify.close", "verify.run"]),
+    ("keys", |ui| ui.keys_open = true, &["keys.close"]),
+    ("about", |ui| ui.about_open = true, &[]),
+    ("start", |ui| ui.start_open = true, &["start.back"]),
+    ("gallery", |ui| ui.gallery_open = true, &["gallery.close"]),
+    ("palette", |ui| ui.toggle(Toggle::Palette), &["palette.field"]),
+    ("film", |ui| ui.record.open = true, &["record.close", "record.start"]),
+    ("export", |ui| ui.toggle(Toggle::Export), &["record.close", "export.start"]),
+    ("guide", |ui| ui.help = Some(Help::at(0)), &["help.close", "help.page.methods"]),
+    ("methods", |ui| ui.help = Some(Help::at(6)), &["help.close"]),
+    ("path", |ui| ui.path_field = Some(PathField { text: String::new(), purpose: PathPurpose::Open }), &["path.field"]),
+    ("unsaved", |ui| ui.unsaved = Some(After::Quit), &["unsaved.cancel", "unsaved.save"]),
+    ("contacts", |ui| ui.contacts = true, &[]),
+];
+
+/// Sizes of the window [px], and pixels per point.
+const SIZES: [([u32; 2], f32); 4] = [([1000, 600], 1.0), ([1280, 720], 1.0), ([2560, 1440], 1.0), ([2560, 1600], 2.0)];
+
+/// The panels as at first, without hints.
+fn panels(dark: bool) -> UiState {
+    let mut ui = UiState::default();
+    ui.hints = Hints::default();
+    ui.dark = dark;
+    ui
+}
+
+fn shown(bench: &mut Bench, screen: &Screen, dark: bool) {
+    bench.session.ui = panels(dark);
+    screen.1(&mut bench.session.ui);
+    bench.settle();
+}
+
+#[test]
+fn every_control_has_a_name_in_words() {
+    let mut bench = Bench::open("bunny");
+    for screen in SCREENS {
+        shown(&mut bench, screen, true);
+        let nameless = bench.nameless();
+        assert!(nameless.is_empty(), "{}: {nameless:#?}", screen.0);
+    }
+}
+
+#[test]
+fn nothing_is_cut_off_at_any_size() {
+    let folder = std::env::var_os("PLIANT_SCREENS").map(std::path::PathBuf::from);
+    let mut bench = Bench::open("bunny");
+    // Something to be seen: the bunny has landed.
+    bench.key(Key::Space);
+    bench.until("a landing", |session| session.shown.view.as_ref().is_some_and(|view| view.time > 1.0));
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+    for (size, scale) in SIZES {
+        bench.resize(size, scale);
+        let room = Rect::from_min_size(Pos2::ZERO, vec2(size[0] as f32, size[1] as f32) / scale).expand(0.5);
+        for screen in SCREENS {
+            for dark in [true, false] {
+                shown(&mut bench, screen, dark);
+                for widget in screen.2 {
+                    let rect = bench.places.get(*widget).unwrap_or_else(|| panic!("{}: {widget} at {size:?}", screen.0));
+                    assert!(room.contains_rect(*rect), "{}: {widget} is at {rect:?} of {room:?}", screen.0);
+                }
+                if let Some(folder) = &folder {
+                    bench.draw_frame(vec![], true);
+                    let (image, theme) = (bench.graphics.image(), if dark { "dark" } else { "light" });
+                    let name = format!("{}-{}x{}@{scale}-{theme}.png", screen.0, size[0], size[1]);
+                    let file = std::fs::File::create(folder.join(name)).unwrap();
+                    let mut encoder = png::Encoder::new(file, image.width, image.height);
+                    encoder.set_color(png::ColorType::Rgba);
+                    encoder.write_header().unwrap().write_image_data(&image.pixels).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// What entries change of the panels' state.
+fn fingerprint(bench: &Bench) -> String {
+    let ui = &bench.session.ui;
+    format!(
+        "{:?}",
+        (
+            (ui.panels_visible, ui.inspector_open, ui.tree_open, ui.keys_open, ui.about_open, ui.start_open, ui.gallery_open),
+            (ui.verify_open, ui.verify_selected, &ui.path_field, ui.dark, ui.options, ui.contacts, ui.field, ui.hold_range, ui.checkups),
+            (ui.plots.open, ui.inside.open, ui.tool, ui.record.open, &ui.film, &ui.view_name, ui.help.is_some(), ui.is_modal()),
+            (bench.session.grip, &bench.session.wishes.dialog, bench.session.wishes.quit, bench.session.is_playing()),
+            (bench.session.shown.scene.as_ref().map(|scene| scene.generation), bench.session.viewpoint.camera),
+            (bench.told(), ui.selection.items().len()),
+        )
+    )
+}
+
+/// Each entry of each menu does something, or is grey.
+#[test]
+fn every_entry_of_the_menus_does_something() {
+    let mut bench = Bench::open("bunny");
+    let menus = ["menu.File", "menu.Edit", "menu.View", "menu.Verify", "menu.Help"];
+    let mut n_entries = 0;
+    for menu in menus {
+        bench.session.ui = panels(true);
+        bench.settle();
+        let without: Vec<String> = bench.places.keys().cloned().collect();
+        bench.click(menu);
+        let is_entry = |name: &&String| !without.contains(name) && !name.starts_with("menu.");
+        let entries: Vec<String> = bench.places.keys().filter(is_entry).cloned().collect();
+        assert!(!entries.is_empty(), "{menu} is empty");
+        bench.key(Key::Escape);
+        for entry in entries.into_iter().filter(|entry| entry != "item.Quit") {
+            bench.session.ui = panels(true);
+            bench.settle();
+            bench.click(menu);
+            let is_grey = bench.is_grey(&entry);
+            let before = fingerprint(&bench);
+            bench.click(&entry);
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !is_grey && fingerprint(&bench) == before {
+                assert!(Instant::now() < deadline, "{menu}: {entry} does nothing");
+                bench.frame(vec![]);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            n_entries += 1;
+            bench.until("the scene", |session| session.shown.view.is_some());
+        }
+    }
+    assert!(n_entries > 30, "{n_entries}");
+}
+
+/// The example of what a window is for: the bar is softened while it runs, sags more; that is undone, looked back at, and
+/// goes on as a branch.
+#[test]
+fn a_bar_is_softened_looked_back_at_and_branched() {
+    let mut bench = Bench::open("cantilever");
+    bench.key(Key::Space);
+    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step > 60));
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+    let paused_at = bench.session.shown.view.as_ref().unwrap().step;
+    bench.click("timeline.start");
+    bench.until("the past", |session| session.is_in_past() && session.shown.view.as_ref().is_some_and(|view| view.step < paused_at));
+    bench.key(Key::End);
+    bench.until("the present", |session| !session.is_in_past());
+    assert_eq!(bench.session.shown.view.as_ref().unwrap().step, paused_at);
+    let snapshot: Arc<_> = bench.session.shown.clone();
+    assert!(snapshot.past.is_some());
+}
