@@ -42,6 +42,15 @@ fn fs_body(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
     return display(shade(body_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
+// What is elsewhere in time: hardly there in the middle, clear at its rim.
+@fragment
+fn fs_veil(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    let away = abs(dot(facing(v.normal, front), normalize(frame.eye.xyz - v.world)));
+    let rim = (1.0 - away) * (1.0 - away);
+    let shown = display(v.albedo.rgb * frame.sky.rgb + 0.5 * v.albedo.rgb * frame.key.rgb, v.clip.xy);
+    return vec4f(mix(shown.rgb, vec3f(1.0), 0.35), 0.16 + 0.55 * rim);
+}
+
 @fragment
 fn fs_body_parts(v: Drawn, @builtin(front_facing) front: bool) -> Parts {
     return parts(body_surface(v, front, 1.0));

@@ -6,6 +6,7 @@ mod camera;
 mod checks;
 mod edits;
 mod flight;
+mod ghost;
 mod gizmo;
 mod grabs;
 mod keeping;
@@ -55,6 +56,7 @@ use crate::scene::GALLERY_SESSION;
 use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
+use ghost::Ghost;
 use gizmo::Dragged;
 use grabs::Grab;
 use lookup::{Lookup, Question};
@@ -73,6 +75,7 @@ pub struct Session {
     /// The snapshot that is drawn: the newest one, or one of the past.
     shown: Arc<Snapshot>,
     time: Time,
+    ghost: Ghost,
     /// Generation of the scene whose stage the renderer has.
     staged: u64,
     /// How often something on the stage was moved.
@@ -158,6 +161,7 @@ impl Session {
             live: shown.clone(),
             shown,
             time: Time::default(),
+            ghost: Ghost::default(),
             staged: 0,
             placed: 0,
             ui: UiState::default(),
@@ -438,6 +442,7 @@ impl Session {
         self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
+        self.place_ghost(graphics);
         self.want();
         let [_, _, width, height] = self.viewport();
         if let Some(left) = self.rest.look(self.viewpoint.camera, self.options(), self.placed, [width, height]) {

@@ -9,6 +9,7 @@ mod camera;
 mod canvas;
 mod drawn;
 mod geometry;
+mod ghost;
 mod image;
 mod layers;
 mod layouts;

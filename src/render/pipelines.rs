@@ -1,5 +1,6 @@
 //! All samplers and pipelines: they depend only on the device and the options.
 
+use super::ghost::Veils;
 use super::layouts::Layouts;
 use super::options::RenderOptions;
 use super::pipeline::{Depth, Draw, MAP_FORMAT, PICTURE_FORMAT, Target, Vertices, compute_pipeline, render_pipeline};
@@ -28,6 +29,8 @@ pub struct Pipelines {
     /// The floor from below: its grid alone, over what stands on it.
     pub floor_below: wgpu::RenderPipeline,
     pub backdrop: wgpu::RenderPipeline,
+    /// Pipelines of what is elsewhere in time.
+    pub veils: Veils,
     pub overlay: Overlay,
     /// Present in the options' target format.
     pub present: Present,
@@ -123,6 +126,7 @@ impl Pipelines {
             floor_below: behind("floor_below", ["vs_plane", "fs_floor_below"], true),
             light_parts: light_parts(device, &layouts),
             backdrop: behind("backdrop", ["vs_backdrop", "fs_backdrop"], false),
+            veils: Veils::new(device, &layouts.frame, &body, samples),
             overlay: Overlay::new(device, &layouts, samples),
             present: Present::new(device, &layouts, samples, options.format),
             present_capture: Present::new(device, &layouts, samples, PICTURE_FORMAT),

@@ -27,13 +27,15 @@ pub enum Positions<'a> {
 
 /// Draws a [`Stage`].
 pub struct Renderer {
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-    options: RenderOptions,
-    pipelines: Pipelines,
-    maps: Maps,
-    stage: StageBuffers,
-    transforms: Vec<Mat4>,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) options: RenderOptions,
+    pub(super) pipelines: Pipelines,
+    pub(super) maps: Maps,
+    pub(super) stage: StageBuffers,
+    /// The same things where they are elsewhere in time, drawn as a veil.
+    pub(super) ghost: Option<Box<StageBuffers>>,
+    pub(super) transforms: Vec<Mat4>,
     /// The inputs for which planes and maps were last made; none when something has moved since.
     planes_made_for: Option<Theme>,
     maps_made_for: Option<ViewOptions>,
@@ -49,6 +51,7 @@ impl Renderer {
         let stage = StageBuffers::new(device, &pipelines, &maps, &Stage::default(), options.shadow_taps);
         Self {
             stage,
+            ghost: None,
             transforms: Vec::new(),
             planes_made_for: None,
             maps_made_for: None,
@@ -70,6 +73,7 @@ impl Renderer {
     /// Replaces the whole stage; bodies stand at rest until positions are set.
     pub fn set_stage(&mut self, stage: &Stage) {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
+        self.ghost = None;
         self.transforms = stage.rigids.iter().map(|o| o.transform).collect();
         self.planes_made_for = None;
         self.moved();
@@ -148,7 +152,7 @@ impl Renderer {
     }
 
     /// Notes that nothing drawn so far shows the current stage.
-    fn moved(&mut self) {
+    pub(super) fn moved(&mut self) {
         self.maps_made_for = None;
         for canvas in [&mut self.canvas, &mut self.capture_canvas].into_iter().flatten() {
             canvas.shows = None;
@@ -235,6 +239,7 @@ impl Renderer {
         options.shadows &= self.stage.has_casters();
         let frame = Frame::new(&camera, &options, canvas.texels(), &self.stage.around);
         self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
+        self.frame_ghost(&frame);
         let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
         let tets_view = TetsView { cut, shrink: Vec4::new(options.tet_size, f32::from(options.peeled), 0.0, 0.0) };
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
@@ -379,6 +384,7 @@ impl Renderer {
             pass.set_pipeline(if above_floor { &pipelines.floor } else { &pipelines.floor_below });
             pass.draw(0..6, floor..floor + 1);
         }
+        self.draw_ghost(&mut pass);
         if self.marks.n > 0 {
             pass.set_vertex_buffer(0, self.marks.buffer.slice(..));
             for pipeline in [&pipelines.overlay.behind, &pipelines.overlay.front] {
@@ -452,7 +458,7 @@ fn check_count(positions: &Positions, expected: u32, what: &'static str) -> Resu
     if fits { Ok(()) } else { Err(RenderError::Count { what, given, expected }) }
 }
 
-fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+pub(super) fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     if stage.n_indices > 0 {
         pass.set_vertex_buffer(0, stage.vertices.slice(..));
         pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
@@ -465,7 +471,7 @@ fn draw_tets(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
 }
 
 /// Draws rigid things, `RigidShape::Mesh` only if `meshes`.
-fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers, meshes: bool) {
+pub(super) fn draw_rigids(pass: &mut wgpu::RenderPass, stage: &StageBuffers, meshes: bool) {
     pass.set_vertex_buffer(0, stage.rigids.vertices.slice(..));
     pass.set_index_buffer(stage.rigids.indices.slice(..), wgpu::IndexFormat::Uint32);
     for ((i, range), is_mesh) in (1..).zip(&stage.rigids.ranges).zip(&stage.rigids.is_mesh) {

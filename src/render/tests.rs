@@ -218,6 +218,33 @@ fn a_mesh_is_drawn_with_flat_faces_and_its_edges_on_demand() {
 }
 
 #[test]
+fn a_ghost_is_a_veil_where_it_differs() {
+    for samples in [1, 4] {
+        let mut renderer = renderer(samples);
+        let alone = capture(&mut renderer, &no_grid());
+        let stage = stage();
+        let transforms: Vec<Mat4> = stage.rigids.iter().map(|rigid| rigid.transform).collect();
+        renderer.set_ghost(Some(&stage));
+        renderer.place_ghost(&stage.rest_positions, &transforms).unwrap();
+        assert!(difference(&alone, &capture(&mut renderer, &no_grid())).0 <= 2, "at the same place nothing is veiled");
+        // Half a metre to the side, beside the ball.
+        let moved: Vec<[f32; 4]> = stage.rest_positions.iter().map(|p| [p[0] + 0.5, p[1], p[2], 0.0]).collect();
+        renderer.place_ghost(&moved, &transforms).unwrap();
+        let with = capture(&mut renderer, &no_grid());
+        let [before, after] = [&alone, &with].map(|image| at(image, Vec3::new(0.5, 0.5, 0.3)));
+        assert!(after[0] > before[0] + 15.0, "{before:?} {after:?}");
+        assert_eq!(at(&alone, Vec3::new(-0.25, 0.5, 0.1)), at(&with, Vec3::new(-0.25, 0.5, 0.1)), "the rest is as before");
+        renderer.set_ghost(None);
+        assert_eq!(capture(&mut renderer, &no_grid()), alone);
+        assert!(renderer.place_ghost(&moved, &transforms).is_ok(), "there is none to be placed");
+    }
+    let mut renderer = renderer(1);
+    renderer.set_ghost(Some(&stage()));
+    let error = renderer.place_ghost(&[[0.0; 4]], &[]).unwrap_err();
+    assert!(error.to_string().contains("surface vertices"), "{error}");
+}
+
+#[test]
 fn drawing_into_a_part_keeps_the_rest() {
     let (device, queue) = &*GPU;
     let target = device.create_texture(&wgpu::TextureDescriptor {

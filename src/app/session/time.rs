@@ -152,7 +152,8 @@ impl Session {
         live.past.as_ref()?;
         let now = self.shown.view.as_ref().map(|view| (view.step, view.time))?;
         let is_past = self.time.cursor.is_some();
-        Some(TimelineView { lanes: &self.time.lanes, branch: live.branch, now, is_past, live_time: live.view.as_ref()?.time })
+        let (lanes, live_time) = (&self.time.lanes[..], live.view.as_ref()?.time);
+        Some(TimelineView { lanes, branch: live.branch, ghost: self.ghost(), now, is_past, live_time })
     }
 
     /// Looks at the picture of a step of the live branch, or at the simulation where it stands there.
@@ -185,7 +186,10 @@ impl Session {
             }
             TimeAction::Live => self.time.cursor = None,
             TimeAction::Continue => self.go_back(vec![], true),
+            TimeAction::Ghost(branch) => self.set_ghost(branch),
+            TimeAction::ToggleGhost => self.toggle_ghost(),
             TimeAction::Show(branch, at) => {
+                self.swap_ghost(branch);
                 let now = self.shown.view.as_ref().map(|view| view.time);
                 self.time.then_at = at.or(now.filter(|_| self.time.cursor.is_some()));
                 self.journey(Journey::Branch(branch));
@@ -298,7 +302,11 @@ impl Session {
 }
 
 impl Time {
-    fn lane(&self, branch: BranchId) -> Option<&Lane> {
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    pub(super) fn lane(&self, branch: BranchId) -> Option<&Lane> {
         self.lanes.iter().find(|lane| lane.id == branch)
     }
 
@@ -318,11 +326,15 @@ impl Time {
 
     /// How everything looked at a time [s] of the live branch, between the pictures of two steps.
     pub(super) fn view_at(&mut self, time: f64, wants: Wants, live: &Arc<Snapshot>) -> Option<View> {
+        self.view_of(live.branch, time, wants, live)
+    }
+
+    /// The same of any branch.
+    pub(super) fn view_of(&mut self, branch: BranchId, time: f64, wants: Wants, live: &Arc<Snapshot>) -> Option<View> {
         let past = live.past.as_ref()?;
-        let lane = self.lane(live.branch)?;
+        let lane = self.lane(branch)?;
         let (step, at) = lane.place_at(time)?;
         let next = lane.after(step).filter(|_| at < time);
-        let branch = lane.id;
         let mut picture = locked(past).picture(branch, step)?;
         if let Some(next) = next.and_then(|(next, _)| locked(past).picture(branch, next)) {
             picture = picture.between(&next, time);

@@ -231,6 +231,10 @@ pub enum TimeAction {
     /// Goes to another branch, and there to a time [s].
     Show(BranchId, Option<f64>),
     Forget(BranchId),
+    /// Shows another branch as a veil at the same time, or none.
+    Ghost(Option<BranchId>),
+    /// The one that began last, or none.
+    ToggleGhost,
     /// Stops a way back.
     Stop,
 }

@@ -125,6 +125,7 @@ fn table() -> Vec<Command> {
         new(Time, "One step on", icon::SKIP_FORWARD, ".", Action::StepOnce),
         new(Time, "One step back, into the past", icon::SKIP_BACK, ",", Action::Time(TimeAction::Back)),
         new(Time, "To the simulation as it stands", icon::SKIP_FORWARD, "End", Action::Time(TimeAction::Live)),
+        new(Time, "Compare with another branch", icon::GHOST, "G", Action::Time(TimeAction::ToggleGhost)),
         new(Time, "Back to the start", icon::ARROW_COUNTER_CLOCKWISE, "R", Action::Reset),
         new(View, "Frame all", icon::CORNERS_OUT, "F", Action::FrameAll),
         new(View, "Scene's view", icon::HOUSE, "Home", Action::Camera(CameraAction::Home)),

@@ -39,6 +39,7 @@ signs! {
     FILM_STRIP = "\u{E792}",
     FLOPPY_DISK = "\u{E248}",
     FOLDER_OPEN = "\u{E256}",
+    GHOST = "\u{E62A}",
     GIT_BRANCH = "\u{E278}",
     GRAPHICS_CARD = "\u{E612}",
     GRID_FOUR = "\u{E296}",

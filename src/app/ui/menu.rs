@@ -9,7 +9,7 @@ use super::access::Meaning;
 use super::commands::{command, keys_of};
 use super::entries::{add_menu_ui, entry_ui, with_icon};
 use super::start::short_folder;
-use super::{Action, BodyAction, CameraAction, CheckAction, Help, Toggle, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, BodyAction, CameraAction, CheckAction, Help, TimeAction, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::film::FORMATS;
@@ -214,6 +214,9 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         [(Toggle::Inside, state.inside.open), (Toggle::Ruler, state.tool == Some(Tool::Ruler)), (Toggle::Plots, state.plots.open)]
     {
         toggle_ui(ui, state, answers, what, on);
+    }
+    if context.timeline.as_ref().is_some_and(|timeline| timeline.lanes.len() > 1) {
+        command_ui(ui, state, context, answers, &Action::Time(TimeAction::ToggleGhost));
     }
     let colors = ui.menu_button("Colour by", |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));

@@ -7,6 +7,8 @@ use egui::{
     StrokeKind, Ui, UiBuilder, pos2, vec2,
 };
 
+use super::access::Meaning;
+use super::entries::entry_ui;
 use super::theme::Palette;
 use super::{Action, TimeAction, UiContext, UiResponse, icon, theme};
 use crate::app::worker::Activity;
@@ -18,6 +20,8 @@ pub struct TimelineView<'a> {
     pub lanes: &'a [Lane],
     /// The lane at whose end the simulation is.
     pub branch: u32,
+    /// The branch that is shown as a veil.
+    pub ghost: Option<u32>,
     /// Step and time [s] that are shown.
     pub now: (u64, f64),
     /// What is shown is a picture of the past.
@@ -53,7 +57,8 @@ pub fn timeline_ui(root: &Ui, view: Rect, timeline: &TimelineView, context: &UiC
         let strip = Rect::from_min_max(pos2(inner.left(), inner.bottom() - STRIP), pos2(inner.right() - BUTTONS, inner.bottom()));
         let axis = Axis::new(timeline, strip);
         for (row, lane) in others.iter().rev().enumerate() {
-            lane_ui(ui, &axis, strip.top() - LANE * (row as f32 + 0.5), lane, lane.last_common_step(shown), answers);
+            let is_ghost = timeline.ghost == Some(lane.id);
+            lane_ui(ui, &axis, strip.top() - LANE * (row as f32 + 0.5), lane, lane.last_common_step(shown), is_ghost, answers);
         }
         strip_ui(ui, &axis, strip, shown, timeline, answers);
         let buttons = Rect::from_min_max(pos2(strip.right() + 10.0, strip.top()), pos2(inner.right(), strip.bottom()));
@@ -181,28 +186,41 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
 }
 
 /// The lane of another branch, from the last step that it has in common with the one that is shown to its end.
-fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, common: u64, answers: &mut UiResponse) {
+fn lane_ui(ui: &mut Ui, axis: &Axis, y: f32, lane: &Lane, common: u64, is_ghost: bool, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let (Some((_, first)), Some((last_step, last))) = (lane.place_of(common), lane.places.last().copied()) else { return };
     let (from, to) = (axis.x(first), axis.x(last).max(axis.x(first) + 6.0));
     let rect = Rect::from_min_max(pos2(from, y - 3.0), pos2(to, y + 3.0));
     let response = ui.interact(rect.expand2(vec2(2.0, 2.0)), ui.scope_id().with(("lane", lane.id)), Sense::click());
     let response = answers.named(format!("lane.{}", lane.id), response).on_hover_cursor(CursorIcon::PointingHand);
-    let color = if response.hovered() { palette.text.gamma_multiply(0.8) } else { palette.weak.gamma_multiply(0.7) };
+    let color = match (response.hovered(), is_ghost) {
+        (true, _) => palette.text.gamma_multiply(0.8),
+        (false, true) => palette.accent.gamma_multiply(0.8),
+        (false, false) => palette.weak.gamma_multiply(0.7),
+    };
     ui.painter().rect_filled(rect, CornerRadius::same(3), color);
     ui.painter().circle_filled(pos2(from, y), 3.5, color);
     if response.clicked() {
         let at = response.interact_pointer_pos().map(|at| axis.time(at.x).max(first));
         answers.act(Action::Time(TimeAction::Show(lane.id, at)));
     }
-    if response.secondary_clicked() {
-        answers.act(Action::Time(TimeAction::Forget(lane.id)));
-    }
+    response.context_menu(|ui| lane_menu_ui(ui, lane, is_ghost, answers));
     let told = format!(
-        "Branch {}: from {first:.3} s to {last:.3} s, step {last_step}\nClick to look at it and to go on with it; right click to forget it",
+        "Branch {}: from {first:.3} s to {last:.3} s, step {last_step}\nClick to look at it and to go on with it; right click for more",
         lane.id
     );
-    response.on_hover_text(told);
+    response.meaning(told);
+}
+
+/// What can be done with another branch.
+fn lane_menu_ui(ui: &mut Ui, lane: &Lane, is_ghost: bool, answers: &mut UiResponse) {
+    let mut entry = |ui: &mut Ui, sign, words, action| entry_ui(ui, answers, sign, words, "", Action::Time(action));
+    match is_ghost {
+        true => entry(ui, icon::EYE_SLASH, "Hide the ghost", TimeAction::Ghost(None)),
+        false => entry(ui, icon::GHOST, "Compare as a ghost", TimeAction::Ghost(Some(lane.id))),
+    }
+    entry(ui, icon::GIT_BRANCH, "Go on with it", TimeAction::Show(lane.id, None));
+    entry(ui, icon::TRASH, "Forget it", TimeAction::Forget(lane.id));
 }
 
 fn buttons_ui(ui: &mut Ui, axis: &Axis, timeline: &TimelineView, answers: &mut UiResponse) {
