@@ -14,6 +14,7 @@ mod exporting;
 mod faults;
 mod files;
 mod film;
+mod folder;
 mod format;
 mod gizmo;
 mod graphics;

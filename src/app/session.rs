@@ -67,6 +67,8 @@ use time::Time;
 use tools::Points;
 use viewpoint::Viewpoint;
 
+pub use logging::Answered;
+
 pub struct Session {
     worker: Worker,
     settings: Keeper,
@@ -471,17 +473,6 @@ impl Session {
             context.request_repaint_after(LONG_STEP);
         }
         time.filter(|time| *time >= LONG_STEP)
-    }
-
-    /// After a frame was presented; `answers` is how long the input that it answers has waited for it.
-    pub fn presented(&mut self, answers: Option<Duration>) {
-        if let Some(time) = answers {
-            self.log.say(format_args!("answered ms={:.1}", 1e3 * time.as_secs_f64()));
-        }
-        if !std::mem::replace(&mut self.ready, true) {
-            let [x, y, w, h] = self.viewport();
-            self.log.say(format_args!("ready {x} {y} {w} {h}"));
-        }
     }
 
     /// The window lost the focus: the release of a button may never come.

@@ -19,7 +19,7 @@ use super::files::{self, Chosen};
 use super::graphics::{Graphics, Panels};
 use super::opener::opener;
 use super::recent::config_folder;
-use super::session::Session;
+use super::session::{Answered, Session};
 use super::ui::access::without_signs;
 use super::ui::{PathPurpose, theme};
 use super::verifier::Verifier;
@@ -82,8 +82,8 @@ struct Live {
     input: egui_winit::State,
     /// A `Wake` is under way or not yet looked at.
     woken: Arc<AtomicBool>,
-    /// When the first input came that no frame has answered yet.
-    input_at: Option<Instant>,
+    /// When the first input came that no frame has answered yet, and the frames that have begun since.
+    input_at: Option<(Instant, u32)>,
     /// When the next frame is wanted by an animation.
     repaint_at: Option<Instant>,
     /// A new snapshot waits to be drawn.
@@ -151,7 +151,7 @@ impl ApplicationHandler<Message> for App {
             WindowEvent::DroppedFile(path) => live.session.open(SceneSource::Path(path.clone())),
             WindowEvent::Focused(false) => live.session.cancel(),
             WindowEvent::CursorMoved { .. } | WindowEvent::MouseInput { .. } | WindowEvent::KeyboardInput { .. } => {
-                live.input_at.get_or_insert_with(Instant::now);
+                live.input_at.get_or_insert_with(|| (Instant::now(), 0));
             }
             _ => {}
         }
@@ -262,6 +262,9 @@ impl Live {
     fn redraw(&mut self) {
         let start = Instant::now();
         self.stale = false;
+        if let Some((_, frames)) = &mut self.input_at {
+            *frames += 1;
+        }
         self.session.receive(&mut self.graphics);
         let input = self.input.take_egui_input(&self.window);
         let mut output = self.session.frame(&self.context, input, &mut self.graphics);
@@ -277,7 +280,11 @@ impl Live {
             pixels_per_point: output.pixels_per_point,
         };
         if self.graphics.draw(self.session.picture(), &self.session.overlays(), panels) {
-            self.session.presented(self.input_at.take().map(|at| at.elapsed()));
+            self.session.presented(self.input_at.take().map(|(at, frames)| Answered {
+                after: at.elapsed(),
+                frames,
+                frame: start.elapsed(),
+            }));
         }
         if let Some(fault) = self.graphics.device.fault() {
             self.session.device_fault(&fault.to_string());

@@ -208,6 +208,14 @@ impl Driver {
         self.xdotool(&["mouseup", "1"]);
     }
 
+    /// Processor time that the program has taken so far [s].
+    pub fn cpu_seconds(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.program.id())).unwrap();
+        // After the name in brackets; user and system time are the 14th and 15th word, in hundredths.
+        let words: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        words[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
+    }
+
     /// Ends the program as a crash would.
     pub fn kill(&mut self) {
         self.program.kill().unwrap();

@@ -126,12 +126,36 @@ fn a_long_step_does_not_keep_the_window_waiting() {
     window.press(300, 150);
     window.drag(300, 150, 360, 170, 6);
     window.release();
-    let answered = window.wait("answered ");
-    println!("while a step takes long: {answered}");
+    // Each input is in the next picture, whatever the step does.
+    for _ in 0..4 {
+        let answered = window.wait("answered ");
+        println!("while a step takes long: {answered}");
+        assert!(number(&answered, "frames") <= 2.0 && number(&answered, "ms") < 2.0 * number(&answered, "frame_ms") + 5.0, "{answered}");
+    }
     window.click("step.stop");
     window.wait("activity Paused");
     window.expect_nothing("step ", 300);
     window.key("ctrl+q");
     assert!(window.exit_status().success());
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A window in which nothing happens takes nothing from other programs.
+#[test]
+fn an_idle_window_rests() {
+    let mut window = Driver::start(&["incline"]);
+    window.wait("scene loaded Incline");
+    window.has_told("ready");
+    window.focus();
+    window.key("space");
+    window.wait("activity Paused");
+    // What stands still is drawn finely once.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let before = window.cpu_seconds();
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let spent = window.cpu_seconds() - before;
+    println!("an idle window takes {:.2} % of a core", 20.0 * spent);
+    assert!(spent < 0.02 * 5.0, "{spent} s of 5 s");
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
 }

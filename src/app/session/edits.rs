@@ -116,7 +116,7 @@ impl Session {
             PathPurpose::SaveScene => files::unused(&self.file_stem(), ".toml").display().to_string(),
             PathPurpose::Open | PathPurpose::LoadState | PathPurpose::AddMesh => String::new(),
         };
-        self.ui.path_field.get_or_insert(PathField { text, purpose });
+        self.ui.path_field.get_or_insert_with(|| PathField::new(text, purpose));
     }
 
     /// What a file of the scene may be called.

@@ -1,12 +1,36 @@
 //! What the event log says of a new snapshot.
 
+use std::time::Duration;
+
 use super::{Session, lookup};
 use crate::app::engine::View;
 use crate::app::worker::Snapshot;
 use crate::stage;
 use crate::step::SurfacePositions;
 
+/// How an input was answered.
+pub struct Answered {
+    /// From the input to the picture that shows what came of it.
+    pub after: Duration,
+    /// Frames that were begun meanwhile, with that one.
+    pub frames: u32,
+    /// How long that one took.
+    pub frame: Duration,
+}
+
 impl Session {
+    /// After a frame was presented.
+    pub fn presented(&mut self, answered: Option<Answered>) {
+        if let Some(Answered { after, frames, frame }) = answered {
+            let [after, frame] = [after, frame].map(|time| 1e3 * time.as_secs_f64());
+            self.log.say(format_args!("answered ms={after:.1} frames={frames} frame_ms={frame:.1}"));
+        }
+        if !std::mem::replace(&mut self.ready, true) {
+            let [x, y, w, h] = self.viewport();
+            self.log.say(format_args!("ready {x} {y} {w} {h}"));
+        }
+    }
+
     pub(super) fn log_changes(&self, before: &Snapshot) {
         let (now, log) = (&self.shown, &self.log);
         let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);

@@ -256,7 +256,7 @@ const SCREENS: &[Screen] = &[
     ("export", |ui| ui.toggle(Toggle::Export), &["record.close", "export.start"]),
     ("guide", |ui| ui.help = Some(Help::at(0)), &["help.close", "help.page.methods"]),
     ("methods", |ui| ui.help = Some(Help::at(6)), &["help.close"]),
-    ("path", |ui| ui.path_field = Some(PathField { text: String::new(), purpose: PathPurpose::Open }), &["path.field"]),
+    ("path", |ui| ui.path_field = Some(PathField::new(String::new(), PathPurpose::Open)), &["path.field", "path.open", "path.cancel"]),
     ("unsaved", |ui| ui.unsaved = Some(After::Quit), &["unsaved.cancel", "unsaved.save"]),
     ("contacts", |ui| ui.contacts = true, &[]),
 ];

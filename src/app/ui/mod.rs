@@ -20,6 +20,7 @@ mod legend;
 mod menu;
 mod overlay;
 mod palette;
+mod path;
 mod plots;
 mod properties;
 mod record;
@@ -67,6 +68,7 @@ pub use help::Help;
 pub use hints::{Hint, Hints};
 pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
+pub use path::{PathField, PathPurpose};
 pub use plots::{PlotsState, PlotsView};
 pub use record::{RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
@@ -139,23 +141,6 @@ pub struct UiState {
     /// The session of a program that ended unforeseen, until it is answered for.
     pub left_behind: Option<LeftBehind>,
     toasts: Vec<toasts::Toast>,
-}
-
-/// A field for a path, for where there is no file dialog.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PathField {
-    pub text: String,
-    pub purpose: PathPurpose,
-}
-
-/// What a path is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PathPurpose {
-    #[default]
-    Open,
-    SaveScene,
-    LoadState,
-    AddMesh,
 }
 
 /// Everything that a frame of panels reads.

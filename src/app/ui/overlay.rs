@@ -14,11 +14,12 @@ use super::help::help_ui;
 use super::import::import_ui;
 use super::legend::coloring_ui;
 use super::palette::palette_ui;
+use super::path::path_ui;
 use super::record::record_ui;
 use super::sheet::sheet_ui;
 use super::start::gallery_ui;
 use super::toasts::toasts_ui;
-use super::{Action, CameraAction, PathField, PathPurpose, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, CameraAction, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::Activity;
 use crate::app::{contacts, format};
 use crate::cancel::Progress;
@@ -398,61 +399,5 @@ fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     }
     if closed || done {
         state.view_name = None;
-    }
-}
-
-/// A field for a path, for where there is no file dialog.
-fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
-    let Some(PathField { text: path, purpose }) = &mut state.path_field else { return };
-    let purpose = *purpose;
-    let endings = crate::scene::mesh_endings("");
-    let (title, hint, word) = match purpose {
-        PathPurpose::Open => {
-            let hint = format!("A scene (toml), a recorded session (session), or a mesh ({endings}) that becomes a soft body.");
-            ("Open a scene, a mesh or a session", hint, "Open")
-        }
-        PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
-        PathPurpose::AddMesh => ("Add a body from a mesh", format!("A mesh ({endings}) that becomes a soft body."), "Add"),
-        PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
-    };
-    let mut opened = None;
-    let closed = sheet_ui(root, "path", 520.0, |ui| {
-        let palette = theme::palette(ui.ctx());
-        ui.label(RichText::new(title).font(theme::strong(18.0)));
-        ui.label(RichText::new(hint).size(12.5).color(palette.weak));
-        ui.add_space(8.0);
-        let field = TextEdit::singleline(path).hint_text("/path/to/scene.toml").desired_width(f32::INFINITY).margin(vec2(10.0, 7.0));
-        let field = answers.named("path.field", ui.add(field.font(theme::figures(13.0))));
-        if !field.has_focus() && !field.lost_focus() {
-            field.request_focus();
-        }
-        ui.add_space(10.0);
-        let named = !path.trim().is_empty();
-        ui.horizontal(|ui| {
-            let open = Button::new(RichText::new(word).color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
-            let open = ui.add_enabled(named, open).clicked() || (field.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter)));
-            opened = (open && named).then(|| expand_home(path.trim()));
-            ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).clicked()
-        })
-        .inner
-    });
-    if closed || opened.is_some() {
-        state.path_field = None;
-    }
-    if let Some(path) = opened {
-        answers.act(match purpose {
-            PathPurpose::Open => Action::OpenPath(path),
-            PathPurpose::SaveScene => Action::SaveSceneTo(path),
-            PathPurpose::LoadState => Action::LoadStateFrom(path),
-            PathPurpose::AddMesh => Action::AddMesh(path),
-        });
-    }
-}
-
-/// "~/scene.toml" as a shell would read it.
-fn expand_home(path: &str) -> std::path::PathBuf {
-    match (path.strip_prefix("~/"), dirs::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
-        _ => path.into(),
     }
 }

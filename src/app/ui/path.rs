@@ -1,0 +1,161 @@
+//! The field for a path with what is in its folder, for where the system has no file dialog.
+
+use egui::{Align, Button, Id, Key, Layout, Modifiers, RichText, ScrollArea, TextEdit, Ui, vec2};
+
+use super::access::Meaning;
+use super::sheet::sheet_ui;
+use super::{Action, UiResponse, UiState, icon, theme};
+use crate::app::folder::{Listing, expand_home};
+
+/// What a path is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathPurpose {
+    #[default]
+    Open,
+    SaveScene,
+    LoadState,
+    AddMesh,
+}
+
+/// A path that is typed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathField {
+    pub text: String,
+    pub purpose: PathPurpose,
+    /// What is in its folder, and the text for which that was read.
+    listing: Option<(String, Listing)>,
+}
+
+const LIST_HEIGHT: f32 = 210.0;
+const ROW: f32 = 24.0;
+
+impl PathField {
+    pub fn new(text: String, purpose: PathPurpose) -> Self {
+        Self { text, purpose, listing: None }
+    }
+
+    /// Where nothing is typed yet, the folder around the program is listed.
+    fn listing(&mut self) -> &Listing {
+        if self.listing.as_ref().is_none_or(|(of, _)| *of != self.text) {
+            self.listing = None;
+        }
+        &self.listing.get_or_insert_with(|| (self.text.clone(), Listing::of(&self.text, self.purpose))).1
+    }
+
+    /// Title, hint and word of the button.
+    fn words(&self) -> (&'static str, String, &'static str) {
+        let meshes = crate::scene::mesh_endings("");
+        match self.purpose {
+            PathPurpose::Open => {
+                let hint = format!("A scene (toml), a recorded session (session), or a mesh ({meshes}) that becomes a soft body.");
+                ("Open a scene, a mesh or a session", hint, "Open")
+            }
+            PathPurpose::SaveScene => ("Save the scene", "A new file (toml), or one to be written over.".to_owned(), "Save"),
+            PathPurpose::AddMesh => ("Add a body from a mesh", format!("A mesh ({meshes}) that becomes a soft body."), "Add"),
+            PathPurpose::LoadState => ("Load a saved state", "A state that was saved from this scene.".to_owned(), "Load"),
+        }
+    }
+
+    fn action(&self) -> Action {
+        let path = expand_home(self.text.trim());
+        match self.purpose {
+            PathPurpose::Open => Action::OpenPath(path),
+            PathPurpose::SaveScene => Action::SaveSceneTo(path),
+            PathPurpose::LoadState => Action::LoadStateFrom(path),
+            PathPurpose::AddMesh => Action::AddMesh(path),
+        }
+    }
+}
+
+pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
+    let Some(field) = &mut state.path_field else { return };
+    let (title, hint, word) = field.words();
+    let mut done = false;
+    let closed = sheet_ui(root, "path", 560.0, |ui| {
+        let palette = theme::palette(ui.ctx());
+        ui.label(RichText::new(title).font(theme::strong(18.0)));
+        ui.label(RichText::new(hint).size(12.5).color(palette.weak));
+        ui.add_space(8.0);
+        // Tab takes the first line of the list, and stays here.
+        let completes = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab));
+        let id = Id::unique("path text");
+        let edit = TextEdit::singleline(&mut field.text).id(id).hint_text("/path/to/scene.toml").desired_width(f32::INFINITY);
+        let response = answers.named("path.field", ui.add(edit.margin(vec2(10.0, 7.0)).font(theme::figures(13.0))));
+        if !response.has_focus() && !response.lost_focus() {
+            response.request_focus();
+        }
+        ui.add_space(6.0);
+        let listing = field.listing();
+        let first = listing.entries.first().map(|entry| listing.path(entry));
+        let chosen = list_ui(ui, field, answers).or(first.filter(|_| completes));
+        if let Some((text, is_final)) = chosen.map(|text| (text.clone(), !text.ends_with(std::path::MAIN_SEPARATOR))) {
+            take(ui, id, field, text);
+            done |= is_final && ui.input(|input| input.pointer.button_double_clicked(egui::PointerButton::Primary));
+        }
+        ui.add_space(8.0);
+        let is_named = !field.text.trim().is_empty();
+        ui.horizontal(|ui| {
+            let open = Button::new(RichText::new(word).color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
+            let open = answers.named("path.open", ui.add_enabled(is_named, open)).clicked();
+            let enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+            if is_named && (open || enters) {
+                // A folder is looked into.
+                let folder = expand_home(field.text.trim());
+                match folder.is_dir() {
+                    true => take(ui, id, field, format!("{}/", folder.display().to_string().trim_end_matches('/'))),
+                    false => done = true,
+                }
+            }
+            answers.named("path.cancel", ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0)))).clicked()
+        })
+        .inner
+    });
+    if done {
+        answers.act(field.action());
+    }
+    if done || closed {
+        state.path_field = None;
+    }
+}
+
+/// Replaces the text, with the cursor behind it.
+fn take(ui: &Ui, id: Id, field: &mut PathField, text: String) {
+    let end = egui::text::CCursor::new(text.chars().count());
+    field.text = text;
+    let mut edit = egui::text_edit::TextEditState::load(ui.ctx(), id).unwrap_or_default();
+    edit.cursor.set_char_range(Some(egui::text::CCursorRange::one(end)));
+    edit.store(ui.ctx(), id);
+    ui.memory_mut(|memory| memory.request_focus(id));
+}
+
+/// The folder, with a way up, and what is in it; the path that was clicked.
+fn list_ui(ui: &mut Ui, field: &mut PathField, answers: &mut UiResponse) -> Option<String> {
+    let palette = theme::palette(ui.ctx());
+    let listing = field.listing();
+    let mut chosen = None;
+    ui.horizontal(|ui| {
+        if let Some(above) = listing.above() {
+            let up = Button::new(theme::icon(icon::ARROW_UP, 13.0)).frame_when_inactive(false);
+            if answers.named("path.up", ui.add(up).meaning("The folder around this one")).clicked() {
+                chosen = Some(above);
+            }
+        }
+        ui.add(egui::Label::new(RichText::new(super::start::short_folder(&listing.folder)).size(12.0).color(palette.weak)).truncate());
+    });
+    if let Some(fault) = &listing.fault {
+        ui.label(RichText::new(fault).size(12.5).color(palette.error));
+    }
+    let area = ScrollArea::vertical().max_height(LIST_HEIGHT).min_scrolled_height(LIST_HEIGHT).auto_shrink([false, false]);
+    area.show_rows(ui, ROW, listing.entries.len(), |ui, rows| {
+        for entry in &listing.entries[rows] {
+            let (sign, color) = if entry.is_file { (icon::FILE, palette.text) } else { (icon::FOLDER_OPEN, palette.accent) };
+            let words = (theme::icon(sign, 14.0).color(color), RichText::new(&entry.name).size(13.0));
+            let row = Button::new(words).frame_when_inactive(false).truncate().min_size(vec2(ui.available_width() - 14.0, ROW));
+            let row = ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(row)).inner;
+            if answers.named(format!("path.entry.{}", entry.name.replace(' ', "_")), row).clicked() {
+                chosen = Some(listing.path(entry));
+            }
+        }
+    });
+    chosen
+}
