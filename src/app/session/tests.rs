@@ -202,8 +202,8 @@ impl Bench {
             has_words(node.label()) || has_words(node.placeholder()) || by_others
         };
         let controls = update.nodes.iter().filter(|(_, node)| node.supports_action(AccessAction::Click) && !node.is_disabled());
-        // A label says what it says.
-        let is_text = |node: &egui::accesskit::Node| node.role() == egui::Role::Label && has_words(node.value());
+        // Texts can be clicked to be copied, and bars to scroll.
+        let is_text = |node: &egui::accesskit::Node| matches!(node.role(), egui::Role::Label | egui::Role::ScrollBar);
         let nameless = controls.filter(|(_, node)| !is_named(node) && !is_text(node));
         nameless
             .map(|(_, node)| {
@@ -333,6 +333,9 @@ fn fingerprint(bench: &Bench) -> String {
     )
 }
 
+const SUBMENUS: [&str; 6] =
+    ["menu.File.Recent", "menu.File.Films", "menu.Add", "menu.Edit.Holding", "menu.View.Colour", "menu.View.Camera"];
+
 /// Each entry of each menu does something, or is grey.
 #[test]
 fn every_entry_of_the_menus_does_something() {
@@ -344,11 +347,11 @@ fn every_entry_of_the_menus_does_something() {
         bench.settle();
         let without: Vec<String> = bench.places.keys().cloned().collect();
         bench.click(menu);
-        let is_entry = |name: &&String| !without.contains(name) && !name.starts_with("menu.");
+        let is_entry = |name: &&String| !without.contains(name) && !SUBMENUS.contains(&name.as_str());
         let entries: Vec<String> = bench.places.keys().filter(is_entry).cloned().collect();
         assert!(!entries.is_empty(), "{menu} is empty");
         bench.key(Key::Escape);
-        for entry in entries.into_iter().filter(|entry| entry != "item.Quit") {
+        for entry in entries.into_iter().filter(|entry| !["item.Quit", "menu.View.Surfaces"].contains(&entry.as_str())) {
             bench.session.ui = panels(true);
             bench.settle();
             bench.click(menu);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use egui::text::{LayoutJob, TextWrapping};
-use egui::{Align2, CornerRadius, CursorIcon, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{Align2, CornerRadius, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::{UiResponse, UiState, theme};
 use crate::app::format;
@@ -111,6 +111,8 @@ fn row_ui(ui: &mut Ui, state: &mut UiState, model: &Model, place: usize, row: &R
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::click());
     let response = answers.named(format!("forces.row.{place}"), response).on_hover_cursor(CursorIcon::PointingHand);
     let names = row.bodies.iter().map(|body| model.body_name(*body)).collect::<Vec<_>>().join(" – ");
+    let told = format!("{names}: push {}, friction {}", format::force(row.normal), format::force(row.friction));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &told));
     if response.hovered() {
         ui.painter().rect_filled(rect.expand2(vec2(4.0, 0.0)), CornerRadius::same(4), palette.well);
     }

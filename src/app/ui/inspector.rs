@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use egui::{
-    Align, CornerRadius, CursorIcon, Frame, Label, Layout, Margin, Panel, Rect, RichText, ScrollArea, Sense, Stroke, Ui, pos2, vec2,
+    Align, CornerRadius, CursorIcon, Frame, Label, Layout, Margin, Panel, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
+    pos2, vec2,
 };
 
 use super::forces::forces_ui;
@@ -58,6 +59,7 @@ fn section_ui(ui: &mut Ui, title: &str, open_at_first: bool, contents: impl FnOn
     let mut open = ui.data_mut(|data| *data.get_temp_mut_or(id, open_at_first));
     let palette = theme::palette(ui.ctx());
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, open, title));
     let color = if response.hovered() { palette.text } else { palette.weak };
     let caret = if open { icon::CARET_DOWN } else { icon::CARET_RIGHT };
     let painter = ui.painter();

@@ -94,7 +94,7 @@ pub fn sheets_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
         gallery_ui(root, state, context, answers);
     }
     if state.keys_open {
-        keys_ui(root, state);
+        keys_ui(root, state, answers);
     }
     if state.about_open {
         about_ui(root, state, context);
@@ -314,7 +314,7 @@ const MOUSE: [(&str, &str); 14] = [
     ("  with Ctrl or Shift", "select several"),
 ];
 
-fn keys_ui(root: &Ui, state: &mut UiState) {
+fn keys_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let closed = sheet_ui(root, "keys", 640.0, |ui| {
         ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
         ui.add_space(10.0);
@@ -330,7 +330,7 @@ fn keys_ui(root: &Ui, state: &mut UiState) {
                 }
             });
         });
-        ui.vertical_centered(|ui| ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).clicked()).inner
+        ui.vertical_centered(|ui| answers.named("keys.close", ui.add(Button::new("Close").min_size(vec2(96.0, 28.0)))).clicked()).inner
     });
     state.keys_open &= !closed;
 }

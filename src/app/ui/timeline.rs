@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Area, Button, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Sense, Spinner, Stroke,
-    StrokeKind, Ui, UiBuilder, pos2, vec2,
+    Align, Align2, Area, Button, CornerRadius, CursorIcon, Id, Layout, Order, Pos2, Rect, Response, RichText, Role, Sense, Spinner, Stroke,
+    StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
 use super::access::Meaning;
@@ -50,7 +50,9 @@ pub fn timeline_ui(root: &Ui, view: Rect, timeline: &TimelineView, context: &UiC
     let card = Rect::from_min_max(corner, pos2(view.right() - MARGIN, view.bottom() - 10.0));
     Area::new(Id::unique("timeline")).order(Order::Middle).fixed_pos(card.min).constrain(false).show(root.ctx(), |ui| {
         let palette = theme::palette(ui.ctx());
-        let (card, _) = ui.allocate_exact_size(card.size(), Sense::click());
+        // Clicks beside the strip do not reach the view.
+        let (card, response) = ui.allocate_exact_size(card.size(), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Group, true, "Timeline"));
         let frame = Stroke::new(1.0, palette.border);
         ui.painter().rect(card, CornerRadius::same(12), palette.card.gamma_multiply(0.96), frame, StrokeKind::Inside);
         let inner = card.shrink2(vec2(12.0, 7.0));
@@ -111,6 +113,7 @@ fn strip_ui(ui: &mut Ui, axis: &Axis, strip: Rect, lane: &Lane, timeline: &Timel
     painter.circle(pos2(now, strip.top() - 1.0), 4.0, palette.text, Stroke::new(1.5, palette.card));
 
     let response = ui.interact(strip.expand2(vec2(0.0, 3.0)), ui.scope_id().with("strip"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, "The recorded past"));
     answers.landmarks.push(("timeline.start".into(), Rect::from_center_size(strip.left_center(), vec2(2.0, 2.0))));
     answers.landmarks.push(("timeline.end".into(), Rect::from_center_size(strip.right_center(), vec2(2.0, 2.0))));
     let response = answers.named("timeline.strip", response).on_hover_cursor(CursorIcon::PointingHand);

@@ -201,7 +201,9 @@ fn mark_of(model: &Model, body: BodyRef) -> Mark {
 
 fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 4.0, LINE), Sense::click());
+    let is_heading = matches!(line.kind, LineKind::Heading);
+    let sense = if is_heading { Sense::hover() } else { Sense::click() };
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 4.0, LINE), sense);
     let LineKind::Entry { item, mark, bodies, unfolded, figure } = &line.kind else {
         ui.painter().text(rect.left_bottom() - vec2(0.0, 5.0), egui::Align2::LEFT_BOTTOM, &line.label, theme::strong(11.5), palette.weak);
         return;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use egui::{
-    Align, Align2, Button, Color32, CornerRadius, FontId, Id, Label, Layout, ProgressBar, Rect, RichText, ScrollArea, Sense, Shape,
-    Spinner, Stroke, Ui, pos2, vec2,
+    Align, Align2, Button, Color32, CornerRadius, FontId, Id, Label, Layout, ProgressBar, Rect, RichText, Role, ScrollArea, Sense, Shape,
+    Spinner, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 
 use super::access::Meaning;
@@ -125,6 +125,7 @@ fn list_ui(ui: &mut Ui, width: f32, state: &mut UiState, board: &Board, answers:
         for (place, check) in CHECKS.iter().enumerate() {
             let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
             let selected = place == state.verify_selected;
+            response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, selected, check.title));
             if selected || response.hovered() {
                 let fill = if selected { palette.accent.gamma_multiply(0.16) } else { palette.border.gamma_multiply(0.5) };
                 ui.painter().rect_filled(rect.shrink2(vec2(0.0, 1.0)), CornerRadius::same(7), fill);
