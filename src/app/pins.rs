@@ -13,8 +13,18 @@ pub struct PinMark {
     pub body: String,
     /// Place in its list of fixed parts.
     pub part: usize,
+    /// What it holds, at rest.
+    pub balls: Vec<Ball>,
     /// Where its nodes are [m], the one nearest to its middle first.
     pub nodes: Vec<Vec3>,
+}
+
+impl PinMark {
+    /// How near its middle a point at rest is: 0 there, 1 at its border.
+    pub fn nearness(&self, at_rest: &Vec3) -> f64 {
+        let parts = self.balls.iter().map(|ball| (at_rest - ball.center).norm() / ball.radius);
+        parts.fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// The pins of a model whose nodes are at `position`.
@@ -27,7 +37,7 @@ pub fn pins(model: &Model, position: impl Fn(usize) -> Vec3) -> Vec<PinMark> {
             let Some(middle) = balls.first().map(|ball| ball.center) else { continue };
             let mut nodes: Vec<usize> = copies().flat_map(|place| model.nodes_in(place, extent)).collect();
             nodes.sort_by(|a, b| (model.rest_positions[*a] - middle).norm().total_cmp(&(model.rest_positions[*b] - middle).norm()));
-            marks.push(PinMark { body: fixed.body.clone(), part, nodes: nodes.into_iter().map(&position).collect() });
+            marks.push(PinMark { body: fixed.body.clone(), part, balls: balls.clone(), nodes: nodes.into_iter().map(&position).collect() });
         }
     }
     marks
@@ -41,16 +51,20 @@ pub fn has_pins(model: &Model) -> bool {
 /// A node that is surely held where three others around it are.
 const NEIGHBOURS: usize = 4;
 
-/// The ball, at rest, that pins what is around a point of the surface of a deformable body: as large as is wished,
-/// and at least around some nodes.
-pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
-    let triangle = model.surface.triangles[hit.triangle];
+/// A point of the surface, at rest.
+pub fn rest_point(model: &Model, hit: &Hit) -> Vec3 {
     let at_rest = |vertex: u32| {
         let (nodes, weights) = (&model.surface.nodes[vertex as usize], &model.surface.weights[vertex as usize]);
         nodes.iter().zip(weights).map(|(node, weight)| model.rest_positions[*node as usize] * *weight).sum::<Vec3>()
     };
-    let center: Vec3 = triangle.iter().zip(hit.barycentric).map(|(vertex, share)| at_rest(*vertex) * share).sum();
-    let center = center.map(|x| (x * 1e6).round() * 1e-6);
+    model.surface.triangles[hit.triangle].iter().zip(hit.barycentric).map(|(vertex, share)| at_rest(*vertex) * share).sum()
+}
+
+/// The ball, at rest, that pins what is around a point of the surface of a deformable body: as large as is wished,
+/// and at least around some nodes.
+pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
+    let triangle = model.surface.triangles[hit.triangle];
+    let center = rest_point(model, hit).map(|x| (x * 1e6).round() * 1e-6);
     let body = &model.bodies[model.surface.bodies[triangle[0] as usize] as usize];
     let mut distances: Vec<f64> = body.nodes.clone().map(|node| (model.rest_positions[node] - center).norm()).collect();
     let n = NEIGHBOURS.min(distances.len()) - 1;

@@ -84,6 +84,15 @@ impl Driver {
         }
     }
 
+    /// Waits until the newest line that starts so is this one.
+    pub fn comes_to(&mut self, start: &str, line: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.last(start).as_deref() != Some(line) {
+            assert!(Instant::now() < deadline, "waited in vain for {line}; the last one is {:?}", self.last(start));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The newest line of all that starts so.
     pub fn last(&self, start: &str) -> Option<String> {
         self.lines.all.lock().unwrap().iter().rev().find(|line| line.starts_with(start)).cloned()

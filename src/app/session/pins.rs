@@ -4,7 +4,7 @@ use egui::Pos2;
 
 use super::Session;
 use super::lookup::{Found, Question};
-use crate::app::pins::{PinMark, ball_at, with_pin};
+use crate::app::pins::{PinMark, ball_at, rest_point, with_pin};
 use crate::app::ui::PinAction;
 use crate::app::worker::Severity;
 use crate::body::{BodyRef, base_name};
@@ -128,6 +128,14 @@ impl Session {
         }
     }
 
+    /// The pin that holds what was clicked, though none of its nodes is there: elements may be large.
+    fn pin_around_spot<'a>(&self, pins: &'a [PinMark]) -> Option<(f32, &'a PinMark)> {
+        let (model, hit, body) = self.spot.as_ref()?;
+        let (name, at_rest) = (base_name(model.body_name(*body)), rest_point(model, hit));
+        let around = pins.iter().filter(|pin| pin.body == name).map(|pin| (pin.nearness(&at_rest) as f32, pin));
+        around.filter(|(nearness, _)| *nearness <= 1.0).min_by(|(a, _), (b, _)| a.total_cmp(b))
+    }
+
     /// The pin, and the number of the grab, near a point of the window.
     pub(super) fn near(&self, at: Pos2) -> (Option<(String, usize)>, Option<u32>) {
         let Some(view) = &self.shown.view else { return (None, None) };
@@ -137,7 +145,8 @@ impl Session {
         };
         let of_pin = |pin: &PinMark| pin.nodes.iter().filter_map(distance).min_by(f32::total_cmp);
         let pins = view.pins.iter().filter_map(|pin| Some((of_pin(pin)?, pin)));
-        let pin = pins.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, pin)| (pin.body.clone(), pin.part));
+        let pin = pins.min_by(|(a, _), (b, _)| a.total_cmp(b)).or_else(|| self.pin_around_spot(&view.pins));
+        let pin = pin.map(|(_, pin)| (pin.body.clone(), pin.part));
         let grab = view
             .grabs
             .iter()
