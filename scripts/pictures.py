@@ -39,6 +39,8 @@ class Window:
         for name in ("WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
             self.environment.pop(name, None)
         os.chmod(self.folder, 0o700)
+        # Without the hints of a first start.
+        (self.folder / "settings.json").write_text('{ "hints_seen": true }')
         self.program = subprocess.Popen([program, *arguments, "--log-events", str(self.log)], env=self.environment)
         self.seen = 0
         self.wait("scene loaded")
@@ -205,15 +207,27 @@ def of_tets(shown):
 
 
 def of_time(shown):
-    paused_at(shown, 60)
+    """Pulled aside in the past: a branch, compared with what came without the pull."""
+    paused_at(shown, 90)
     (left, y), (right, _) = shown.widget("timeline.start"), shown.widget("timeline.end")
     shown.click_at([(left + right) // 2, y])
-    shown.click("timeline.continue")
+    shown.wait("past ")
+    time.sleep(1)
+    x, y = shown.place("body bunny ")
+    shown.xdotool("mousemove", str(x), str(y), "mousedown", "1")
     shown.wait("branch 2")
-    time.sleep(0.5)
-    paused_at(shown, 75)
-    shown.click_at([left + (right - left) // 3, y])
-    shown.rest([600, 60])
+    shown.key("space")
+    for k in range(1, 9):
+        shown.xdotool("mousemove", str(x + 20 * k), str(y - 8 * k))
+        time.sleep(0.1)
+    shown.wait("step ")
+    step = int(shown.wait("step ").split()[1])
+    shown.wait_step(step + 20)
+    shown.key("space")
+    shown.wait("activity Paused")
+    shown.key("g")
+    shown.wait("ghost branch=1")
+    time.sleep(1)
 
 
 PICTURES = {

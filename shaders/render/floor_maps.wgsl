@@ -81,7 +81,8 @@ const EIGHTH_TURN = mat2x2f(0.70710678, 0.70710678, -0.70710678, 0.70710678);
 // than that: in a room the light from its sides comes in below.
 fn nearness(h: f32) -> f32 {
     let relative = h / fit.contact.x;
-    return 1.0 / (1.0 + 0.5 * relative * relative);
+    let square = relative * relative;
+    return 1.0 / (1.0 + 0.15 * square * square);
 }
 
 @fragment

@@ -54,6 +54,11 @@ pub fn choose_file(purpose: PathPurpose, name: &str, answer: impl FnOnce(Chosen)
 
 /// Where screenshots and recordings go: the user's pictures, else the current folder.
 pub fn pictures_folder() -> PathBuf {
+    // Tests leave nothing where they run.
+    if cfg!(test) {
+        let folder = std::env::temp_dir().join(format!("pliant-pictures-{}", std::process::id()));
+        return std::fs::create_dir_all(&folder).map(|()| folder).unwrap_or_default();
+    }
     dirs::picture_dir().filter(|folder| folder.is_dir()).or_else(|| std::env::current_dir().ok()).unwrap_or_default()
 }
 

@@ -142,7 +142,7 @@ fn bodies_are_cut_open_measured_and_probed() {
 
     // A probe is plotted from the next step on.
     window.key("n");
-    window.place("plots.set_probe");
+    window.place("plots.charts");
     // The view is smaller now; a step tells where the cube is in it.
     window.key("period");
     let at = place(&mut window, "cube");

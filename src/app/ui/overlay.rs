@@ -315,7 +315,7 @@ const MOUSE: [(&str, &str); 14] = [
 ];
 
 fn keys_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
-    let closed = sheet_ui(root, "keys", 640.0, |ui| {
+    let closed = sheet_ui(root, "keys", 780.0, |ui| {
         ui.label(RichText::new("Keys and mouse").font(theme::strong(18.0)));
         ui.add_space(10.0);
         let room = ui.ctx().content_rect().height() - 190.0;

@@ -31,23 +31,22 @@ const ROWS: f32 = 10.0;
 
 pub fn palette_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let Some(mut palette) = state.palette.take() else { return };
-    let found = found(&palette.query, choices(state, context), &state.chosen);
+    let all = choices(state, context);
     let mut chosen = None;
     let closed = sheet_ui(root, "palette", 520.0, |ui| {
         let moves = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
-        let last = found.len().saturating_sub(1);
-        if moves(ui, Key::ArrowDown) {
-            palette.selected = (palette.selected + 1).min(last);
-        }
-        if moves(ui, Key::ArrowUp) {
-            palette.selected = palette.selected.saturating_sub(1);
-        }
+        let [down, up] = [moves(ui, Key::ArrowDown), moves(ui, Key::ArrowUp)];
         let hint = "Type some letters of a command, a scene or a file";
         let field = TextEdit::singleline(&mut palette.query).hint_text(hint).desired_width(f32::INFINITY).margin(vec2(10.0, 8.0));
         let field = answers.named("palette.field", ui.add(field));
-        if field.changed() {
-            palette.selected = 0;
-        }
+        // After the letters of this frame: Enter may come with the last of them.
+        let found = found(&palette.query, all, &state.chosen);
+        palette.selected = match (field.changed(), down, up) {
+            (true, ..) => 0,
+            (_, true, _) => (palette.selected + 1).min(found.len().saturating_sub(1)),
+            (_, _, true) => palette.selected.saturating_sub(1),
+            _ => palette.selected,
+        };
         let is_entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         if !field.has_focus() && !is_entered {
             field.request_focus();

@@ -150,8 +150,9 @@ fn list_ui(ui: &mut Ui, field: &mut PathField, answers: &mut UiResponse) -> Opti
         for entry in &listing.entries[rows] {
             let (sign, color) = if entry.is_file { (icon::FILE, palette.text) } else { (icon::FOLDER_OPEN, palette.accent) };
             let words = (theme::icon(sign, 14.0).color(color), RichText::new(&entry.name).size(13.0));
-            let row = Button::new(words).frame_when_inactive(false).truncate().min_size(vec2(ui.available_width() - 14.0, ROW));
-            let row = ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(row)).inner;
+            let row = Button::new(words).frame_when_inactive(false).truncate();
+            let line = vec2(ui.available_width() - 14.0, ROW);
+            let row = ui.allocate_ui_with_layout(line, Layout::left_to_right(Align::Center), |ui| ui.add(row)).inner;
             if answers.named(format!("path.entry.{}", entry.name.replace(' ', "_")), row).clicked() {
                 chosen = Some(listing.path(entry));
             }

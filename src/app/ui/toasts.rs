@@ -108,6 +108,9 @@ fn buttons_ui(ui: &mut Ui, toast: &mut Toast, has_more: bool, answers: &mut UiRe
             toast.shown = Instant::now();
         }
     }
+    if toast.open && answers.named("toast.copy", ui.small_button("Copy")).clicked() {
+        ui.ctx().copy_text(toast.notice.text.clone());
+    }
     if let Some(file) = &toast.file
         && answers.named("toast.folder", ui.small_button("Show in folder")).clicked()
     {
