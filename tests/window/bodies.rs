@@ -94,8 +94,6 @@ fn a_body_is_hidden_locked_and_dropped_again_from_its_menu() {
     window.right_click_at(ball);
     let under = window.wait("menu ");
     assert!(!under.contains("ball"), "hidden, it is not there: {under}");
-    window.key("Escape");
-    window.click("menu.Edit");
     window.click("item.Show_all_bodies");
     window.right_click_at(ball);
     window.wait("menu ball");

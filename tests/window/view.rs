@@ -127,7 +127,8 @@ fn a_long_step_does_not_keep_the_window_waiting() {
     window.drag(300, 150, 360, 170, 6);
     window.release();
     // Each input is in the next picture, whatever the step does.
-    for _ in 0..4 {
+    for k in 0..4 {
+        window.hover([400 + 20 * k, 300]);
         let answered = window.wait("answered ");
         println!("while a step takes long: {answered}");
         assert!(number(&answered, "frames") <= 2.0 && number(&answered, "ms") < 2.0 * number(&answered, "frame_ms") + 5.0, "{answered}");
