@@ -2,8 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ui::PathPurpose;
 use crate::scene::is_mesh;
+
+/// What a path is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathPurpose {
+    #[default]
+    Open,
+    SaveScene,
+    LoadState,
+    AddMesh,
+}
 
 /// A line of the list under the field for a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

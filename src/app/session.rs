@@ -132,6 +132,8 @@ pub struct Session {
     wants_play: Option<bool>,
     rest: Rest,
     in_long_step: bool,
+    /// Text is typed into a field.
+    types: bool,
     screenshot_asked: bool,
     fault_told: bool,
     /// When the marks of faults appeared.
@@ -200,6 +202,7 @@ impl Session {
             wants_play: None,
             rest: Rest::default(),
             in_long_step: false,
+            types: false,
             screenshot_asked: false,
             fault_told: false,
             marked_since: None,
@@ -428,6 +431,7 @@ impl Session {
                 self.lookup.ask(Question::Menu { ray: self.ray(at), at });
             }
         }
+        self.log_typing(context.text_edit_focused());
         if !actions.is_empty() {
             context.request_repaint(); // the panels show what comes of it
             context.request_repaint_after(LONG_STEP); // and a step that may begin now

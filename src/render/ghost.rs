@@ -4,28 +4,9 @@ use glam::Mat4;
 
 use super::RenderError;
 use super::buffers::StageBuffers;
-use super::pipeline::{Depth, Draw, Target, Vertices, render_pipeline};
 use super::renderer::{Renderer, draw_bodies, draw_rigids};
 use super::stage::{Stage, Theme};
 use super::uniforms::Frame;
-
-/// Pipelines of veils.
-pub struct Veils {
-    body: wgpu::RenderPipeline,
-    rigid: wgpu::RenderPipeline,
-}
-
-impl Veils {
-    pub fn new(device: &wgpu::Device, frame: &wgpu::BindGroupLayout, shader: &wgpu::ShaderModule, samples: u32) -> Self {
-        // What is at the same place on both branches is not veiled.
-        let target = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::Greater), blend: true };
-        let draw = |label, vertex| {
-            let (layouts, entries) = (&[Some(frame)], [vertex, "fs_veil"]);
-            render_pipeline(device, &Draw { label, layouts, shader, entries, vertices: Vertices::Full, target })
-        };
-        Self { body: draw("body_veil", "vs_body"), rigid: draw("rigid_veil", "vs_rigid") }
-    }
-}
 
 impl Renderer {
     /// Shows a second set of the stage's things, at rest until it is placed; none hides it.

@@ -1,6 +1,5 @@
 //! All samplers and pipelines: they depend only on the device and the options.
 
-use super::ghost::Veils;
 use super::layouts::Layouts;
 use super::options::RenderOptions;
 use super::pipeline::{Depth, Draw, MAP_FORMAT, PICTURE_FORMAT, Target, Vertices, compute_pipeline, render_pipeline};
@@ -29,7 +28,6 @@ pub struct Pipelines {
     /// The floor from below: its grid alone, over what stands on it.
     pub floor_below: wgpu::RenderPipeline,
     pub backdrop: wgpu::RenderPipeline,
-    /// Pipelines of what is elsewhere in time.
     pub veils: Veils,
     pub overlay: Overlay,
     /// Present in the options' target format.
@@ -82,6 +80,12 @@ pub struct Occlusion {
     pub average: wgpu::RenderPipeline,
 }
 
+/// Pipelines of what is elsewhere in time.
+pub struct Veils {
+    pub body: wgpu::RenderPipeline,
+    pub rigid: wgpu::RenderPipeline,
+}
+
 /// Pipelines of marks in front of surfaces and behind them.
 pub struct Overlay {
     pub front: wgpu::RenderPipeline,
@@ -126,7 +130,7 @@ impl Pipelines {
             floor_below: behind("floor_below", ["vs_plane", "fs_floor_below"], true),
             light_parts: light_parts(device, &layouts),
             backdrop: behind("backdrop", ["vs_backdrop", "fs_backdrop"], false),
-            veils: Veils::new(device, &layouts.frame, &body, samples),
+            veils: Veils::new(device, &layouts, &body, samples),
             overlay: Overlay::new(device, &layouts, samples),
             present: Present::new(device, &layouts, samples, options.format),
             present_capture: Present::new(device, &layouts, samples, PICTURE_FORMAT),
@@ -239,6 +243,18 @@ impl Overlay {
             front: draw("overlay_front", "fs_front", wgpu::CompareFunction::GreaterEqual),
             behind: draw("overlay_behind", "fs_behind", wgpu::CompareFunction::Less),
         }
+    }
+}
+
+impl Veils {
+    fn new(device: &wgpu::Device, layouts: &Layouts, shader: &wgpu::ShaderModule, samples: u32) -> Self {
+        // What is at the same place on both branches is not veiled.
+        let target = Target::Picture { samples, depth: Depth::Read(wgpu::CompareFunction::Greater), blend: true };
+        let draw = |label, vertex| {
+            let (layouts, entries) = (&[Some(&layouts.frame)], [vertex, "fs_veil"]);
+            render_pipeline(device, &Draw { label, layouts, shader, entries, vertices: Vertices::Full, target })
+        };
+        Self { body: draw("body_veil", "vs_body"), rigid: draw("rigid_veil", "vs_rigid") }
     }
 }
 

@@ -85,7 +85,7 @@ impl Driver {
     }
 
     /// Waits until the newest line that starts so is this one.
-    pub fn comes_to(&mut self, start: &str, line: &str) {
+    pub fn comes_to(&self, start: &str, line: &str) {
         let deadline = Instant::now() + PATIENCE;
         while self.last(start).as_deref() != Some(line) {
             assert!(Instant::now() < deadline, "waited in vain for {line}; the last one is {:?}", self.last(start));
@@ -118,9 +118,16 @@ impl Driver {
 
     /// Clicks the middle of a named widget, when it is there.
     pub fn click(&mut self, widget: &str) {
-        let [x, y] = self.place(widget).map(|x| x.to_string());
-        self.xdotool(&["mousemove", &x, &y]);
-        std::thread::sleep(Duration::from_millis(150));
+        // What has just opened may move once more.
+        let mut place = self.place(widget);
+        loop {
+            self.hover(place);
+            let now = self.place(widget);
+            if now == place {
+                break;
+            }
+            place = now;
+        }
         self.xdotool(&["click", "1"]);
     }
 
@@ -156,7 +163,7 @@ impl Driver {
     }
 
     pub fn type_text(&self, text: &str) {
-        std::thread::sleep(Duration::from_millis(300)); // until the field has the focus
+        self.comes_to("typing ", "typing begun");
         self.xdotool(&["type", "--delay", "30", text]);
     }
 

@@ -23,7 +23,7 @@ fn views_along_the_axes_home_and_named_ones() {
     // The top is kept under a name, by menu.
     window.click("menu.View");
     window.click("menu.View.Camera");
-    window.click("item.Save_this_view…");
+    window.click("item.Save_view");
     window.type_text(" from above");
     window.key("Return");
     assert_eq!(view(&mut window, "Home"), home);

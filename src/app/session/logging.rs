@@ -31,6 +31,13 @@ impl Session {
         }
     }
 
+    /// `typing begun`: from then on letters are no shortcuts.
+    pub(super) fn log_typing(&mut self, types: bool) {
+        if std::mem::replace(&mut self.types, types) != types {
+            self.log.say(format_args!("typing {}", if types { "begun" } else { "ended" }));
+        }
+    }
+
     pub(super) fn log_changes(&self, before: &Snapshot) {
         let (now, log) = (&self.shown, &self.log);
         let new_scene = now.scene.as_ref().map(|s| s.generation) != before.scene.as_ref().map(|s| s.generation);

@@ -5,17 +5,7 @@ use egui::{Align, Button, Id, Key, Layout, Modifiers, RichText, ScrollArea, Text
 use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::{Action, UiResponse, UiState, icon, theme};
-use crate::app::folder::{Listing, expand_home};
-
-/// What a path is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PathPurpose {
-    #[default]
-    Open,
-    SaveScene,
-    LoadState,
-    AddMesh,
-}
+use crate::app::folder::{Listing, PathPurpose, expand_home};
 
 /// A path that is typed.
 #[derive(Clone, Debug, PartialEq)]

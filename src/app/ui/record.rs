@@ -204,6 +204,10 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
         if answers.named("record.start", start).clicked() {
             let past = sheet.from_past && !is_recording;
             answers.act(if past { Action::Record(RecordAction::Past(range)) } else { Action::ToggleRecording });
+            // There is nothing to be filmed while it stands still.
+            if !past && !is_recording && !context.is_playing {
+                answers.act(Action::PlayPause);
+            }
             *done = true;
         }
         let frames = (range[1] - range[0]) * film.frames_per_second.unwrap_or(studio.frames_per_second);
