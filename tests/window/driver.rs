@@ -128,7 +128,26 @@ impl Driver {
             }
             place = now;
         }
+        let before = self.answers();
         self.xdotool(&["click", "1"]);
+        self.until_answered(before);
+    }
+
+    /// Inputs that were answered with a picture so far.
+    fn answers(&self) -> usize {
+        self.lines.all.lock().unwrap().iter().filter(|line| line.starts_with("answered ")).count()
+    }
+
+    /// Waits for the answer to what came after so many, and for three more pictures: a sheet that grows by it moves in
+    /// the next one, and where its widgets are then is told when they stand still. A click that ends the program has no
+    /// answer.
+    fn until_answered(&self, before: usize) {
+        let deadline = Instant::now() + Duration::from_secs(3);
+        while self.answers() == before && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let frame = self.last("answered ").and_then(|line| line.split("frame_ms=").nth(1)?.parse::<f64>().ok());
+        std::thread::sleep(Duration::from_secs_f64(3.5e-3 * frame.unwrap_or(0.0).min(400.0)));
     }
 
     /// Where a named widget is now [px].
