@@ -29,7 +29,7 @@ use std::time::Instant;
 
 use bench::Bench;
 
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::scene::{BackendChoice, unknown};
 use crate::sim::{Machine, Options, SimulationError, adapter_name, settle_backend};
 
@@ -87,6 +87,8 @@ pub fn run(
             let mut progress = |share| watch(Progress::Done(k, share));
             (check.run)(&mut Bench { options: options.clone(), cancel: cancel.clone(), stiffening: 1.0, progress: &mut progress })
         });
+        // What a cancelled check says went wrong is that it was stopped, wherever that was noticed.
+        let outcome = outcome.map_err(|error| if cancel.is_cancelled() { Cancelled.into() } else { error });
         let report = CheckReport::new(check, outcome, start.elapsed().as_secs_f64());
         watch(Progress::Ended(k, Box::new(report.clone())));
         reports.push(report);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long anything may take. Far longer than it should: the processor may be shared with other tests.
@@ -19,6 +19,8 @@ pub struct Driver {
     lines: Arc<Lines>,
     /// Lines before this one were looked at.
     seen: usize,
+    /// One window at a time: two would leave each other frames of half a second.
+    _alone: MutexGuard<'static, ()>,
 }
 
 #[derive(Default)]
@@ -30,6 +32,9 @@ struct Lines {
 impl Driver {
     /// Starts the program with a configuration, home and working folder of its own.
     pub fn start(arguments: &[&str]) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        // A test that failed leaves nothing behind.
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let name = format!("pliant-window-{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(name);
@@ -38,7 +43,7 @@ impl Driver {
         std::fs::write(folder.join("config/settings.json"), "{ \"hints_seen\": true }").unwrap();
         let (server, display) = start_server();
         let (program, lines) = start_program(&folder, &display, arguments);
-        Self { display, server, program, folder, lines, seen: 0 }
+        Self { display, server, program, folder, lines, seen: 0, _alone: alone }
     }
 
     pub fn folder(&self) -> &Path {
@@ -217,8 +222,9 @@ impl Driver {
     pub fn press_field(&mut self, widget: &str) -> [i32; 2] {
         let place = self.last(&format!("widget {widget} ")).unwrap();
         let at: Vec<i32> = place.split(' ').skip(2).map(|n| n.parse().unwrap()).collect();
+        let before = self.answers();
         self.press(at[0], at[1]);
-        std::thread::sleep(Duration::from_millis(200));
+        self.until_answered(before);
         [at[0], at[1]]
     }
 
