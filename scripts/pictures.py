@@ -200,8 +200,10 @@ def of_stress(shown):
 
 def of_tets(shown):
     paused_at(shown, 40)
-    for widget in ("menu.View", "menu.View.Tetrahedra", "menu.View"):
+    for widget in ("menu.View", "menu.View.Tetrahedra"):
         shown.click(widget)
+    time.sleep(1)
+    shown.key("Escape")
     shown.wait("gone menu.View.Tetrahedra")
     shown.rest([600, 60])
 
