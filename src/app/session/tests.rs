@@ -117,10 +117,7 @@ impl Bench {
     /// Keeps a picture where they are wanted.
     fn write(&self, name: &str, image: &crate::render::Image) {
         if let Some(folder) = std::env::var_os("PLIANT_SCREENS") {
-            let file = std::fs::File::create(PathBuf::from(folder).join(format!("{name}.png"))).unwrap();
-            let mut encoder = png::Encoder::new(file, image.width, image.height);
-            encoder.set_color(png::ColorType::Rgba);
-            encoder.write_header().unwrap().write_image_data(&image.pixels).unwrap();
+            crate::record::save_png(&PathBuf::from(folder).join(format!("{name}.png")), image).unwrap();
         }
     }
 

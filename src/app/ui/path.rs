@@ -78,9 +78,10 @@ pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         let listing = field.listing();
         let first = listing.entries.first().map(|entry| listing.path(entry));
         let chosen = list_ui(ui, field, answers).or(first.filter(|_| completes));
-        if let Some((text, is_final)) = chosen.map(|text| (text.clone(), !text.ends_with(std::path::MAIN_SEPARATOR))) {
+        if let Some(text) = chosen {
+            let is_file = !text.ends_with(std::path::MAIN_SEPARATOR);
             take(ui, id, field, text);
-            done |= is_final && ui.input(|input| input.pointer.button_double_clicked(egui::PointerButton::Primary));
+            done |= is_file && ui.input(|input| input.pointer.button_double_clicked(egui::PointerButton::Primary));
         }
         ui.add_space(8.0);
         let is_named = !field.text.trim().is_empty();
