@@ -9,7 +9,7 @@ use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::elastic::NodeRotations;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{Columns, RestFactor, Segment, Solved, System, TwoLevelSystem, Until, conjugate_gradient};
+use crate::sparse::{Columns, RestFactor, Segment, SingleBlock, Solved, System, TwoLevelSystem, Until, conjugate_gradient};
 
 /// The velocity changes of an island in a step, before contact: `A dv = rhs`.
 #[derive(Clone, Copy)]
@@ -78,6 +78,8 @@ pub struct Rest<'a> {
 #[derive(Clone, Copy)]
 pub struct Single<'a> {
     pub system: TwoLevelSystem<'a>,
+    /// The blocks of all edges of the pattern, each followed by its transpose.
+    pub edge_blocks: &'a [SingleBlock],
     /// Masses of its nodes [kg], and how much more mass damping makes of them.
     pub node_masses: &'a [f64],
     pub damped: f64,

@@ -141,7 +141,8 @@ impl TouchedIslands<'_> {
             let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
                 let (levels, coarse) = rests.coarse();
                 let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };
-                Single { system, node_masses: &model.node_masses[segment.unknowns.clone()], damped: damped(step, segment) }
+                let edge_blocks = self.matrix.single_blocks();
+                Single { system, edge_blocks, node_masses: &model.node_masses[segment.unknowns.clone()], damped: damped(step, segment) }
             });
             let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);
             let mass = place.filter(|_| is_free).map(|place| damped(step, segment) * model.bodies[place].mass);

@@ -14,6 +14,8 @@ pub enum NodeRotations<'a> {
     All(&'a [Mat3]),
     /// Found when they are asked for: of a large body only nodes at contacts are.
     Asked(Asked<'a>),
+    /// The factor is of the present pose.
+    None,
 }
 
 /// What rotations are found from, and those that were.
@@ -33,6 +35,7 @@ impl NodeRotations<'_> {
     pub fn get(&self, node: usize) -> Mat3 {
         match self {
             Self::All(rotations) => rotations[node],
+            Self::None => Mat3::identity(),
             Self::Asked(Asked { model, tet_rotations, first, turn, found }) => {
                 *found[node].get_or_init(|| node_rotation(model, tet_rotations, first + node) * turn)
             }

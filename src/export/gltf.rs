@@ -14,7 +14,6 @@ use super::surfaces::{Carrier, Part, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
 use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
-use crate::stage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
@@ -34,6 +33,8 @@ pub struct Animation {
     shading: Shading,
     /// The vertices of each part, sorted.
     parts: Vec<Vec<Shown>>,
+    /// The triangles of each part by colour ([`Part::by_color`]), a primitive each.
+    colors: Vec<Vec<([f32; 3], Vec<usize>)>>,
     file: OutputFile,
     /// The place where the binary data begin in the file, and their length.
     start: u64,
@@ -50,13 +51,11 @@ struct Shown {
 }
 
 impl Shown {
-    /// The vertex for each corner of the triangles of a part.
-    fn of<'a>(part: &'a Part, shading: &'a Shading) -> impl Iterator<Item = Self> + 'a {
-        let corners = shading.triangles[part.triangles.clone()].as_flattened().iter().enumerate();
-        corners.map(|(corner, &drawn)| {
-            let texture = part.texture.as_ref().map_or([0.0; 2], |texture| texture[corner / 3][corner % 3]);
-            Self { drawn, texture }
-        })
+    /// The vertices of the corners of a triangle of a part.
+    fn of(part: &Part, shading: &Shading, triangle: usize) -> [Self; 3] {
+        let drawn = shading.triangles[part.triangles.start + triangle];
+        let texture = part.texture.as_ref().map_or_else(Default::default, |texture| texture[triangle]);
+        std::array::from_fn(|corner| Self { drawn: drawn[corner], texture: texture[corner] })
     }
 
     fn key(&self) -> (u32, [u32; 2]) {
@@ -118,12 +117,13 @@ impl Animation {
         let surfaces = Surfaces::new(&subject.model);
         let shading = Shading::new(&subject.model, &surfaces);
         let parts = surfaces.parts.iter().map(|part| {
-            let mut shown: Vec<Shown> = Shown::of(part, &shading).collect();
+            let mut shown: Vec<Shown> = (0..part.triangles.len()).flat_map(|t| Shown::of(part, &shading, t)).collect();
             shown.sort_unstable_by_key(Shown::key);
             shown.dedup_by_key(|shown| shown.key());
             shown
         });
         let parts = parts.collect();
+        let colors = surfaces.parts.iter().map(Part::by_color).collect();
         check_writable(path)?;
         let file = OutputFile::create(&if container == Container::OneFile { path.to_owned() } else { path.with_extension("bin") })?;
         Ok(Self {
@@ -133,6 +133,7 @@ impl Animation {
             surfaces,
             shading,
             parts,
+            colors,
             file,
             start: 0,
             length: 0,
@@ -182,7 +183,8 @@ impl Animation {
         for part in 0..self.parts.len() {
             let shown = std::mem::take(&mut self.parts[part]);
             let index = |corner: Shown| shown.partition_point(|s| s.key() < corner.key()) as u32;
-            let corners = Shown::of(&self.surfaces.parts[part], &self.shading);
+            let triangles = self.colors[part].iter().flat_map(|(_, triangles)| triangles);
+            let corners = triangles.flat_map(|&t| Shown::of(&self.surfaces.parts[part], &self.shading, t));
             let indices: Vec<u8> = corners.flat_map(|corner| index(corner).to_le_bytes()).collect();
             let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.shading.sources[s.drawn as usize] as usize]).collect();
             let normals: Vec<_> = shown.iter().map(|s| self.base.normals[s.drawn as usize]).collect();
@@ -337,25 +339,21 @@ impl Animation {
         };
         for (index, part) in self.surfaces.parts.iter().enumerate() {
             let (shown, views) = (self.parts[index].len(), &self.base.views[index]);
-            let [r, g, b] = stage::linear(part.color);
-            materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
-                { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
             let positions = document.accessor(&views.positions, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), true);
             let normals = document.accessor(&views.normals, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), false);
-            let indices = document.accessor(&views.indices, 3 * part.triangles.len(), "SCALAR", COMPONENT_U32, Some(TARGET_INDICES), false);
             let mut attributes = json!({ "POSITION": positions, "NORMAL": normals });
             if let Some(texture) = &views.texture {
                 attributes["TEXCOORD_0"] = document.accessor(texture, shown, "VEC2", COMPONENT_F32, Some(TARGET_VERTICES), false).into();
             }
-            let mut primitive = json!({ "attributes": attributes, "indices": indices, "material": index });
             let mut mesh = json!({ "name": part.name });
+            let mut targets: Vec<Value> = vec![];
             if part.carrier == Carrier::Soft {
-                let targets = self.frames.iter().map(|frame| {
+                let target = self.frames.iter().map(|frame| {
                     let [moved, turned] = &frame.targets[index];
                     let moved = document.accessor(moved, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), true);
                     json!({ "POSITION": moved, "NORMAL": document.accessor(turned, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), false) })
                 });
-                primitive["targets"] = targets.collect();
+                targets.extend(target);
                 mesh["weights"] = vec![0; n].into();
                 let weights = document.accessor(weights, n * n, "SCALAR", COMPONENT_F32, None, false);
                 channel(index, "weights", weights);
@@ -366,7 +364,22 @@ impl Animation {
                 channel(index, "translation", document.accessor(&key(translations, 12), n, "VEC3", COMPONENT_F32, None, false));
                 channel(index, "rotation", document.accessor(&key(rotations, 16), n, "VEC4", COMPONENT_F32, None, false));
             }
-            mesh["primitives"] = json!([primitive]);
+            let mut first = 0;
+            let mut primitives = vec![];
+            for (color, triangles) in &self.colors[index] {
+                let view = View { offset: views.indices.offset + 12 * first, length: 12 * triangles.len() as u64, ..views.indices };
+                first += triangles.len() as u64;
+                let indices = document.accessor(&view, 3 * triangles.len(), "SCALAR", COMPONENT_U32, Some(TARGET_INDICES), false);
+                let mut primitive = json!({ "attributes": attributes, "indices": indices, "material": materials.len() });
+                if !targets.is_empty() {
+                    primitive["targets"] = targets.clone().into();
+                }
+                primitives.push(primitive);
+                let [r, g, b] = color;
+                materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
+                    { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
+            }
+            mesh["primitives"] = primitives.into();
             meshes.push(mesh);
             let mut node = json!({ "name": part.name, "mesh": index });
             if let Some(body) = index.checked_sub(self.n_soft()) {

@@ -27,6 +27,8 @@ pub struct Part {
     pub vertices: Range<usize>,
     pub triangles: Range<usize>,
     pub color: Rgb,
+    /// Of its triangles, linear RGB, if they have colours of their own.
+    pub colors: Option<Vec<[f32; 3]>>,
     pub carrier: Carrier,
     /// Texture coordinates of the corners of its triangles, if it has a texture.
     pub texture: Option<Vec<[[f32; 2]; 3]>>,
@@ -54,6 +56,7 @@ impl Surfaces {
                 vertices,
                 triangles,
                 color: stage::body_color(model, index),
+                colors: body.colors.clone(),
                 carrier: Carrier::Soft,
                 texture: body.texture_coordinates.clone(),
                 normals: body.normals.clone(),
@@ -80,7 +83,7 @@ impl Surfaces {
         self.local.extend_from_slice(vertices);
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first as u32)));
         let (vertices, triangles) = (first..self.local.len(), first_triangle..self.triangles.len());
-        Part { name: name.to_owned(), vertices, triangles, color, carrier, texture: None, normals: None }
+        Part { name: name.to_owned(), vertices, triangles, color, colors: None, carrier, texture: None, normals: None }
     }
 
     /// Current positions of all vertices [m].
@@ -109,6 +112,15 @@ impl Surfaces {
 }
 
 impl Part {
+    /// Its triangles by colour: linear RGB, and the triangles that have it, counted within the part.
+    pub fn by_color(&self) -> Vec<([f32; 3], Vec<usize>)> {
+        let mut triangles: Vec<usize> = (0..self.triangles.len()).collect();
+        let Some(colors) = &self.colors else { return vec![(stage::linear(self.color), triangles)] };
+        let key = |&triangle: &usize| colors[triangle].map(f32::to_bits);
+        triangles.sort_by_key(key);
+        triangles.chunk_by(|a, b| key(a) == key(b)).map(|same| (colors[same[0]], same.to_vec())).collect()
+    }
+
     /// The pose of a rigid body or an obstacle; none for deformable bodies.
     pub fn pose<'a>(&self, frame: &'a Frame) -> Option<&'a Isometry> {
         match self.carrier {

@@ -105,10 +105,16 @@ impl Stage {
         let triangles = &self.surfaces.triangles[part.triangles.clone()];
         let normals = self.shading.triangles[part.triangles.clone()].as_flattened();
         let place = |drawn: &u32| self.drawn[index].partition_point(|d| d < drawn);
-        let [r, g, b] = stage::linear(part.color);
+        let tuple = |[r, g, b]: [f32; 3]| format!("({r}, {g}, {b})");
+        let color = match &part.colors {
+            None => format!("[{}]", tuple(stage::linear(part.color))),
+            Some(colors) => {
+                format!("{} (\n            interpolation = \"uniform\"\n        )", list(colors.iter().map(|&color| tuple(color))))
+            }
+        };
         let mut text = format!(
             "        uniform token subdivisionScheme = \"none\"\n        int[] faceVertexCounts = {}\n        int[] faceVertexIndices = {}\n        \
-             normal3f[] primvars:normals (\n            interpolation = \"faceVarying\"\n        )\n        int[] primvars:normals:indices = {}\n        color3f[] primvars:displayColor = [({r}, {g}, {b})]\n",
+             normal3f[] primvars:normals (\n            interpolation = \"faceVarying\"\n        )\n        int[] primvars:normals:indices = {}\n        color3f[] primvars:displayColor = {color}\n",
             list(triangles.iter().map(|_| 3)),
             list(triangles.as_flattened().iter().map(|v| v - first)),
             list(normals.iter().map(place)),

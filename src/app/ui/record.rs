@@ -137,8 +137,10 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
     });
     let recorded = studio.recorded.unwrap_or_default();
     let mut range = sheet.range.unwrap_or(recorded).map(|time| time.clamp(recorded[0], recorded[1]));
-    if sheet.from_past && studio.recorded.is_some() {
-        row_ui(ui, "Between", |ui| {
+    // Grey rather than away where it says nothing: the rows below stay where they are.
+    let is_of_past = sheet.from_past && studio.recorded.is_some();
+    row_ui(ui, "Between", |ui| {
+        ui.add_enabled_ui(is_of_past, |ui| {
             for (k, name) in ["from", "to"].into_iter().enumerate() {
                 let value = DragValue::new(&mut range[k]).range(recorded[0]..=recorded[1]).speed(0.01).fixed_decimals(2).suffix(" s");
                 answers.named(format!("record.{name}"), ui.add(value)).on_hover_text("Simulated time");
@@ -150,6 +152,8 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
                 range = recorded;
             }
         });
+    });
+    if is_of_past {
         range[1] = range[1].max(range[0]);
         sheet.range = (range != recorded).then_some(range);
     }

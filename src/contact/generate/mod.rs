@@ -339,7 +339,14 @@ impl<'a> Detection<'a> {
 
     /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `known`: pairs with a
     /// contact, sorted, with the place of the contact.
-    fn add_met(&self, pair: PairId, found: Linearisation, known: &[(PairId, usize)], contacts: &mut Vec<Constraint>, moved: &Moved) -> f64 {
+    fn add_met(
+        &self,
+        pair: PairId,
+        mut found: Linearisation,
+        known: &[(PairId, usize)],
+        contacts: &mut Vec<Constraint>,
+        moved: &Moved,
+    ) -> f64 {
         let generator = self.generators.of(pair.kind);
         let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
         let is_same = |place: &usize| contacts[*place].point().is_some_and(|point| generator.is_same_contact(point, &found));
@@ -353,10 +360,12 @@ impl<'a> Detection<'a> {
         };
         let (contact, gap) = (&mut contacts[place], found.gap);
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
+        let predicted_gap = self.predicted_gap(contact, moved);
         let Some(point) = contact.point_mut() else { return 0.0 };
         if generator.is_continuous() {
             // Its row let it pass: the one of the crossing does not.
-            point.life.on_crossing();
+            let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };
+            found.gap = point.life.on_crossing(&present, gap);
         } else if generator.at_end(point, &normal, moved).0.gap < 0.0 {
             // Its row was renewed with the others.
             return 0.0;

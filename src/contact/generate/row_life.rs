@@ -18,7 +18,8 @@
 //!   Warm    may be dropped: other features touch instead.
 //!   Met     has crossed in a trial, and stays even where the features slide off each other.
 //!   Frozen  has crossed in spite of the row of the end: it keeps the row of the time of impact
-//!           unless the features overlap at the end.
+//!           unless the features overlap at the end. If that does not keep them apart it asks for more
+//!           (a secant).
 //!
 //!           renewed                  renewed, none left
 //!   Following { left } --> left - 1 --------------------> Damped { turns: 1 } --> turns + 1
@@ -103,12 +104,16 @@ impl RowLife {
         Self { origin: Origin::Met, ..Self::warm() }
     }
 
-    /// The features cross in a trial in spite of their row.
-    pub fn on_crossing(&mut self) {
+    /// The features cross in a trial in spite of their row; the gap that the row of the crossing, where they have
+    /// `gap`, is given. What is frozen keeps its normal, so that features that slide along it come apart by a part of
+    /// what is asked for each time: that needs the secant from the second time on.
+    pub fn on_crossing(&mut self, present: &Present, gap: f64) -> f64 {
+        let is_again = self.origin == Origin::Frozen;
         self.origin = match self.origin {
             Origin::Warm => Origin::Met,
             Origin::Met | Origin::Frozen => Origin::Frozen,
         };
+        self.secant_corrected_gap(present, gap, is_again)
     }
 
     /// Whether the row ends where its features are `aside` [m] beside each other.
@@ -147,15 +152,16 @@ impl RowLife {
             aim.normal = middle.normalize();
             aim.gap = separation.dot(&aim.normal);
         }
-        Aim { gap: self.secant_corrected_gap(present, aim.gap), ..aim }
+        let is_damped = matches!(self.damping, Damping::Damped { .. });
+        Aim { gap: self.secant_corrected_gap(present, aim.gap, is_damped), ..aim }
     }
 
     /// The gap that the row of a renewed contact is given. Where the closest points slide along as the features part,
     /// gaps open less than their rows predict; features that still overlap after some renewals are asked for as much
-    /// more as they fell short of before.
-    fn secant_corrected_gap(&mut self, present: &Present, gap: f64) -> f64 {
+    /// more as they fell short of before. `is_again`: the last row was given for the same normal, or nearly so.
+    fn secant_corrected_gap(&mut self, present: &Present, gap: f64, is_again: bool) -> f64 {
         let (opened, predicted) = (gap - self.last.gap, present.predicted_gap - self.last.given);
-        let is_short = matches!(self.damping, Damping::Damped { .. }) && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;
+        let is_short = is_again && gap <= 0.0 && predicted > PREDICTION_TOLERANCE * present.tolerance;
         let share = if is_short { (opened / predicted).clamp(MIN_SHARE_OF_OPENING, 1.0) } else { 1.0 };
         let given = present.contact_offset - (present.contact_offset - gap) / share;
         self.last = Renewed { gap, given };
@@ -178,7 +184,7 @@ mod tests {
         let far = 1.01 * MAX_ASIDE * TOLERANCE;
         let mut life = RowLife::warm();
         assert!(life.is_dropped(far, TOLERANCE) && !life.is_dropped(0.9 * far, TOLERANCE));
-        life.on_crossing();
+        life.on_crossing(&present(Vec3::x(), 0.0), -TOLERANCE);
         assert!(!life.is_dropped(far, TOLERANCE) && !RowLife::met().is_dropped(far, TOLERANCE));
     }
 
@@ -188,8 +194,26 @@ mod tests {
         assert!(life.wants_renewal(2.0 * TOLERANCE, || TOLERANCE, TOLERANCE));
         assert!(!life.wants_renewal(2.0 * TOLERANCE, || 2.0 * TOLERANCE, TOLERANCE), "as predicted");
         assert!(!life.wants_renewal(0.9 * TOLERANCE, || 0.0, TOLERANCE), "within the band");
-        life.on_crossing();
+        life.on_crossing(&present(Vec3::x(), 0.0), -TOLERANCE);
         assert!(!life.wants_renewal(2.0 * TOLERANCE, || TOLERANCE, TOLERANCE));
+    }
+
+    /// Features that open by a tenth of what their row predicts are apart after a few rows, not after twenty.
+    #[test]
+    fn what_keeps_crossing_is_asked_for_more() {
+        let (mut life, mut gap) = (RowLife::met(), -0.5 * TOLERANCE);
+        let mut given = life.on_crossing(&present(Vec3::x(), 0.0), gap);
+        assert_eq!(given, gap, "nothing is known yet");
+        let mut rows = 0;
+        while gap < 0.0 {
+            // The row is obeyed: it predicts the gap that counts as touching.
+            let predicted = present(Vec3::x(), 0.5 * TOLERANCE);
+            gap += 0.1 * (predicted.predicted_gap - given);
+            given = life.on_crossing(&predicted, gap);
+            assert!(given <= gap && given >= present(Vec3::x(), 0.0).contact_offset - 5.0 * TOLERANCE);
+            rows += 1;
+        }
+        assert!(rows <= 4, "{rows}");
     }
 
     #[test]

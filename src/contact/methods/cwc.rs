@@ -6,6 +6,8 @@
 //! with W~ move the contacts exactly as foreseen, so gaps, sticking and cones hold after every pass; the passes only
 //! remove what A~ leaves of the elastic residual.
 
+mod correction;
+mod present;
 mod single;
 
 use super::RowSolver;
@@ -17,7 +19,9 @@ use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
 use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
 use crate::math::Vec3;
-use crate::sparse::{FactorWork, System, TwoLevelWork, axpy, dot, xpay};
+use crate::sparse::{FactorWork, TwoLevelWork, dot};
+use correction::{correct, invert_all};
+use present::Present;
 
 /// Elastic corrections with fixed rows, at most.
 pub const MAX_PASSES: u32 = 12;
@@ -59,6 +63,8 @@ pub struct Cwc {
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
     blocks: Vec<BlockWork>,
+    /// By block, where the rest pose says too little.
+    present: Vec<Option<Present>>,
     working_set: WorkingSet,
 }
 
@@ -81,18 +87,18 @@ struct BlockWork {
     /// How much of the correction of a pass is left in the next; the last correction [m].
     contraction: f64,
     last: f64,
-    /// Applications of the factor since they were last asked for.
+    /// Applications of the factor since they were last asked for, and since the beginning.
     solves: u32,
+    applied: u32,
+    /// A factor of the matrix itself was sought; it is to be sought.
+    is_renewed: bool,
+    is_suspect: bool,
     /// What the factor leaves out.
     secants: Secants,
     /// Corrections with the matrix in f32.
     single: TwoLevelWork,
 }
 
-/// Passes contract slower than this: the elastic solve becomes a conjugate-gradient one.
-const SLOW: f64 = 0.2;
-/// Most of its iterations in a pass.
-const MAX_ELASTIC_ITERATIONS: u32 = 60;
 /// Forces are found to this part of what the elastic residual of the pass still moves.
 pub const FORCING: f64 = 0.1;
 /// Forces are sought to this part of the contact tolerance, and taken if they come as near as that: gaps that aim at
@@ -134,6 +140,7 @@ impl Cwc {
             residual: vec![],
             z: vec![],
             blocks: vec![],
+            present: vec![],
             working_set: WorkingSet::default(),
         }
     }
@@ -151,27 +158,40 @@ impl RowSolver for Cwc {
             vector.resize(dv.len(), Vec3::zeros());
         }
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
-        self.blocks.iter_mut().for_each(|block| block.secants.forget());
+        for block in &mut self.blocks {
+            block.secants.forget();
+            (block.applied, block.is_renewed, block.is_suspect) = (0, false, false);
+        }
+        self.present.clear();
         self.counted.clear();
         self.counted.resize(dv.len(), false);
     }
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
         let mut solved = RowsSolved::default();
-        if problem.is_single() {
-            let before = self.failures;
-            solved.settled = self.iterate_single(problem, rows, dv, accuracy, &mut solved);
-            solved.failures = self.failures - before;
-            return solved;
-        }
         let is_large = |block: &Block| block.rest.is_none() && block.segment.unknowns.len() > 2;
-        if rows.is_empty() && problem.blocks.iter().any(is_large) {
+        let is_single = problem.is_single();
+        if rows.is_empty() && !is_single && problem.blocks.iter().any(is_large) {
             // Without a factor, one long solve is better than many short ones.
             solved.iterations = problem.solve_elastic(dv, &mut self.cg).iterations;
         }
         let before = self.failures;
-        solved.settled = self.iterate(problem, rows, dv, accuracy, &mut solved);
-        if rows.is_empty() && !solved.settled && !solved.exhausted {
+        let mut present = std::mem::take(&mut self.present);
+        loop {
+            let blocks = present::blocks(problem.blocks, &present);
+            let problem_now = Problem { blocks: &blocks, ..*problem };
+            solved.settled = match is_single {
+                true => self.iterate_single(&problem_now, rows, dv, accuracy, &mut solved),
+                false => self.iterate(&problem_now, rows, dv, accuracy, &mut solved),
+            };
+            if solved.settled || solved.exhausted || !present::renew(problem, &mut self.blocks, &mut self.counted, &mut present) {
+                break;
+            }
+            // Those with the rest pose do not count against the factor that is exact.
+            self.failures = before;
+        }
+        self.present = present;
+        if rows.is_empty() && !is_single && !solved.settled && !solved.exhausted {
             // The factor of the rest pose says nothing of a pose that is far from it (a mirror image): without it.
             let alone = problem.solve_elastic(dv, &mut self.cg);
             solved.iterations += alone.iterations;
@@ -275,6 +295,9 @@ impl Cwc {
                 store(contacts, p);
                 is_assembled = false;
                 continue;
+            }
+            if present::is_due(problem, block_work) {
+                break;
             }
             passes_left -= 1;
             let aim = f64::max(FINEST / ACCEPTED * accuracy, FORCING * moves);
@@ -422,44 +445,6 @@ pub fn store(contacts: &mut [Constraint], p: &[Vec3]) {
     contacts.iter_mut().zip(p).for_each(|(contact, p)| contact.set_force_on_first(p));
 }
 
-/// Consecutive blocks with their memory and their parts of two vectors.
-struct Parts<'a, 'b> {
-    blocks: &'a [Block<'b>],
-    r: &'a mut [Vec3],
-    z: &'a mut [Vec3],
-    work: &'a mut [BlockWork],
-}
-
-impl Parts<'_, '_> {
-    /// Hands each block to `solve`, halves of them to different threads; returns the largest of what it tells.
-    fn solve(self, solve: &(impl Fn(&Block, &mut [Vec3], &mut [Vec3], &mut BlockWork) -> (f64, u32) + Sync)) -> (f64, u32) {
-        let Self { blocks, r, z, work } = self;
-        match blocks {
-            [] => (0.0, 0),
-            [block] => solve(block, r, z, &mut work[0]),
-            [first, ..] => {
-                let (blocks, blocks_after) = blocks.split_at(blocks.len() / 2);
-                let here = blocks_after[0].segment.start - first.segment.start;
-                let ((r, r_after), (z, z_after)) = (r.split_at_mut(here), z.split_at_mut(here));
-                let (work, work_after) = work.split_at_mut(blocks.len());
-                let (a, b) = rayon::join(
-                    || Parts { blocks, r, z, work }.solve(solve),
-                    || Parts { blocks: blocks_after, r: r_after, z: z_after, work: work_after }.solve(solve),
-                );
-                (a.0.max(b.0), a.1.max(b.1))
-            }
-        }
-    }
-}
-
-/// `z = A~^-1 r`.
-fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut [BlockWork]) {
-    Parts { blocks: problem.blocks, r, z, work }.solve(&|block, r, z, work| {
-        invert(problem, block, r, z, work);
-        (0.0, 0)
-    });
-}
-
 /// Whether the last correction has changed A~^-1 of a body.
 fn learns(work: &mut [BlockWork]) -> bool {
     work.iter_mut().fold(false, |learns, work| work.secants.take_new() | learns)
@@ -493,88 +478,4 @@ fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]
 /// Work of one application of A~^-1 to all bodies [bytes]: a solve reads a factor twice.
 fn solve_work(problem: &Problem) -> u64 {
     problem.blocks.iter().filter_map(|block| block.rest.as_ref()).map(|rest| 2 * rest.factor.memory() as u64).sum()
-}
-
-fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
-    match &block.rest {
-        None => problem.system.a.precondition(&block.segment.unknowns, r, z),
-        Some(rest) => {
-            let BlockWork { rotated, factor, secants, .. } = work;
-            rotated.clear();
-            rotated.extend(r.iter().enumerate().map(|(node, r)| rest.rotations.get(node).tr_mul(r)));
-            rest.factor.solve(rotated, z, factor);
-            work.solves += 1;
-            z.iter_mut().enumerate().for_each(|(node, z)| *z = rest.rotations.get(node) * *z);
-            secants.add(r, z);
-        }
-    }
-}
-
-/// `z` so that A z is near `r`; returns the largest entry of A~^-1 r and the iterations of the slowest body. One
-/// application of A~^-1 a body, unless passes with that contract slowly: then conjugate gradients, which it
-/// preconditions.
-fn correct(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], tolerance: f64, work: &mut [BlockWork]) -> (f64, u32) {
-    Parts { blocks: problem.blocks, r, z, work }.solve(&|block, r, z, work| {
-        invert(problem, block, r, z, work);
-        let largest = largest(z) * problem.dt;
-        if work.last > 0.0 {
-            work.contraction = work.contraction.max(largest / work.last);
-        }
-        work.last = largest;
-        let slow = work.contraction > SLOW || (block.rest.is_none() && block.segment.unknowns.len() > 2);
-        if !slow || largest < tolerance {
-            return (largest / problem.dt, 1);
-        }
-        (largest / problem.dt, 1 + conjugate_gradient(problem, block, r, z, 0.05 * largest.max(10.0 * tolerance), work))
-    })
-}
-
-fn largest(z: &[Vec3]) -> f64 {
-    z.iter().map(Vec3::amax).fold(0.0, f64::max)
-}
-
-/// Solves A z = r on one block until A~^-1 of the residual moves nothing by more than `bound` [m]. At the start `z` is
-/// A~^-1 r; `r` is used up.
-fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut [Vec3], bound: f64, work: &mut BlockWork) -> u32 {
-    let mut vectors = std::mem::take(&mut work.krylov);
-    for vector in &mut vectors {
-        vector.resize(z.len(), Vec3::zeros());
-    }
-    let [preconditioned, direction, product, first, first_preconditioned] = &mut vectors;
-    first.copy_from_slice(r);
-    first_preconditioned.copy_from_slice(z);
-    preconditioned.copy_from_slice(z);
-    direction.copy_from_slice(z);
-    z.fill(Vec3::zeros());
-    let System { a, pattern, fixed, .. } = problem.system;
-    let mut rho = dot(r, preconditioned);
-    // Bodies are solved side by side: what they may do was told before.
-    let affordable = problem.allowance.left() / (problem.product_work() + solve_work(problem)).max(1);
-    let most = affordable.clamp(LEAST_ITERATIONS, u64::from(MAX_ELASTIC_ITERATIONS)) as u32;
-    let mut iterations = 0;
-    while iterations < most && !problem.cancel.is_cancelled() {
-        iterations += 1;
-        a.apply(pattern, fixed, &block.segment.unknowns, direction, product);
-        let alpha = rho / dot(direction, product);
-        if !alpha.is_finite() {
-            break;
-        }
-        axpy(z, alpha, direction);
-        axpy(r, -alpha, product);
-        invert(problem, block, r, preconditioned, work);
-        if largest(preconditioned) * problem.dt < bound {
-            break;
-        }
-        let rho_new = dot(r, preconditioned);
-        xpay(direction, preconditioned, rho_new / rho);
-        rho = rho_new;
-    }
-    if block.rest.is_some() {
-        // What the correction took of the residual is its product with A.
-        axpy(first, -1.0, r);
-        axpy(first_preconditioned, -1.0, preconditioned);
-        work.secants.learn(z, first, first_preconditioned);
-    }
-    work.krylov = vectors;
-    iterations
 }

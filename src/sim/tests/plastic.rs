@@ -85,7 +85,8 @@ fn a_dent_stays_in_clay_and_not_in_rubber() {
 fn creases_stay_in_board_and_not_in_rubber() {
     let coarse = ["body.sheet.shape.cells=[30,1,4]"];
     let (mut board, unconverged) = run("creases", &coarse);
-    assert!(unconverged <= 8, "{unconverged}");
+    // The pose at rest says little of what is folded: its matrix is factored anew (53 steps were taken back without).
+    assert_eq!((unconverged, board.tally().rollbacks), (0, 0));
     let (mut rubber, _) = run("creases", &[coarse[0], "material.board.yield_strain=10", "material.board.mass_damping=10"]);
     let [of_board, of_rubber] = [&mut board, &mut rubber].map(left);
     assert!(of_board > 0.03 && of_rubber < 0.3 * of_board, "{of_board} {of_rubber}");

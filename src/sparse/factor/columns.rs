@@ -18,6 +18,8 @@ use crate::memory::Pool;
 const AT_ONCE: usize = 16;
 /// Nodes whose products one thread takes, at least.
 const NODES: usize = 8;
+/// Rows and columns of blocks that are turned over together.
+const SQUARE: usize = 16;
 /// A block that nobody has asked for: no block of a factor is like that.
 const ABSENT: Block = [f32::NAN; 9];
 
@@ -62,13 +64,13 @@ struct Way {
 struct Column {
     /// y of the three axes, one after the other, each from the root on.
     forward: Arc<Entries>,
-    /// By row, [`ABSENT`] where nobody has asked; empty before the first time.
+    /// With the rows up to its own, [`ABSENT`] where nobody has asked; empty before the first time.
     blocks: Vec<Block>,
 }
 
 impl Column {
-    fn block(&self, row: usize) -> Option<&Block> {
-        self.blocks.get(row).filter(|block| !block[0].is_nan())
+    fn block(&self, row: usize) -> &Block {
+        self.blocks.get(row).unwrap_or(&ABSENT)
     }
 }
 
@@ -87,6 +89,11 @@ pub struct Requested {
     new: Vec<usize>,
     /// By row.
     columns: Vec<Option<Arc<Column>>>,
+    /// Of each row that was asked for, where it stands among those.
+    places: Vec<u32>,
+    /// The blocks of each of those with all of them, side by side: in the columns each would be a line of memory of its
+    /// own, and a resting body of 500 contacts spent two thirds of its step waiting for them.
+    packed: Vec<Block>,
     /// No node of the set is without its column.
     pub is_complete: bool,
 }
@@ -96,18 +103,41 @@ impl Requested {
     /// asked for.
     #[inline(always)]
     pub fn block(&self, of: &Columns, i: u32, j: u32) -> Option<[[f32; 3]; 3]> {
-        let [i, j] = [i, j].map(|node| of.row_of[node as usize] as usize);
-        let block = |of: usize, at: usize| self.columns.get(of)?.as_ref()?.block(at);
-        if let Some(b) = block(i, j) {
-            // G is symmetric: columns of (j, i) are rows of (i, j).
-            return Some([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]]);
-        }
-        block(j, i).map(|b| [[b[0], b[3], b[6]], [b[1], b[4], b[7]], [b[2], b[5], b[8]]])
+        let place = |node: u32| self.places.get(of.row_of[node as usize] as usize).copied().filter(|place| *place != u32::MAX);
+        let (i, j) = (place(i)? as usize, place(j)? as usize);
+        let b = &self.packed[i * self.asked.len() + j];
+        (!b[0].is_nan()).then_some([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]])
     }
 
     /// Lets the columns go; memory is kept for the next request.
     pub fn clear(&mut self) {
         self.columns.clear();
+    }
+
+    /// Packs the blocks between what was asked for; `n_rows`: of the set.
+    fn pack(&mut self, n_rows: usize) {
+        let Self { asked, columns, places, packed, .. } = self;
+        let n = asked.len();
+        places.clear();
+        places.resize(n_rows, u32::MAX);
+        asked.iter().zip(0..).for_each(|(row, place)| places[*row] = place);
+        packed.resize(n * n, ABSENT);
+        for (i, row) in asked.iter().enumerate() {
+            let own = &mut packed[i * n..=i * n + i];
+            match &columns[*row] {
+                Some(column) => own.iter_mut().zip(&*asked).for_each(|(block, at)| *block = *column.block(*at)),
+                None => own.fill(ABSENT),
+            }
+        }
+        // G is symmetric: columns of (j, i) are rows of (i, j). In squares that stay in the cache.
+        for (rows, columns) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
+            for i in rows..n.min(rows + SQUARE) {
+                for j in columns..i.min(columns + SQUARE) {
+                    let b = packed[i * n + j];
+                    packed[j * n + i] = [b[0], b[3], b[6], b[1], b[4], b[7], b[2], b[5], b[8]];
+                }
+            }
+        }
     }
 }
 
@@ -147,11 +177,27 @@ impl Columns {
         Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
     }
 
+    /// Those of another factor in the same order, of the same nodes.
+    pub fn of_factor(&self) -> Self {
+        let Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, .. } = self;
+        Self {
+            row_of: row_of.clone(),
+            nodes: nodes.clone(),
+            block_of: block_of.clone(),
+            ways: ways.clone(),
+            wanted: wanted.clone(),
+            kept: Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 }),
+            solves: Pool::default(),
+            capacity: *capacity,
+            way_memory: *way_memory,
+        }
+    }
+
     /// Brings the blocks between `nodes` to `found`; those that are missing are computed. If the request alone is larger
     /// than the memory, some of its nodes stay without, and so they do once `cancel` is cancelled. Nodes outside the set
     /// are passed over.
     pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
-        let Requested { asked, new, columns, is_complete } = found;
+        let Requested { asked, new, columns, is_complete, .. } = found;
         asked.clear();
         asked.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
         asked.sort_unstable();
@@ -178,6 +224,7 @@ impl Columns {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
             self.kept().keep(filled, self.capacity);
         }
+        found.pack(self.n_rows());
     }
 
     /// Row of node i; `None` outside the set.
@@ -271,15 +318,14 @@ impl Columns {
         forwards
     }
 
-    /// The column of `row` with the blocks that it and its `partners` have not: none if nothing is missing.
+    /// The column of `row` with the blocks that it has not with its `partners`, rows up to its own: none if nothing is
+    /// missing.
     fn fill(&self, row: usize, partners: &[usize], columns: &[Option<Arc<Column>>]) -> Option<Arc<Column>> {
         let own = columns[row].as_ref()?;
-        let is_missing = |partner: &Column, at: usize| own.block(at).is_none() && partner.block(row).is_none();
-        let mut missing =
-            partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?))).filter(|(at, partner)| is_missing(partner, *at));
+        let mut missing = partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?))).filter(|(at, _)| own.block(*at)[0].is_nan());
         let first = missing.next()?;
         let mut filled = Column::clone(own);
-        filled.blocks.resize(self.n_rows(), ABSENT);
+        filled.blocks.resize(row + 1, ABSENT);
         for (at, partner) in std::iter::once(first).chain(missing) {
             let common = self.common_way(self.block_of[row], self.block_of[at]);
             filled.blocks[at] = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });

@@ -23,6 +23,7 @@ const PARALLEL: usize = 200;
 /// The matrix to factor: blocks on a pattern, nodes counted from `first`.
 pub struct Matrix<'a> {
     pub pattern: &'a Pattern,
+    /// Those of the rows from `first` on.
     pub blocks: &'a [Mat3],
     pub first: usize,
     /// Ends the elimination, as if the matrix were not positive definite.
@@ -115,6 +116,7 @@ impl Front {
     }
 
     fn add_matrix(&mut self, matrix: &Matrix, tree: &Tree, block: &Block) {
+        let first_block = matrix.pattern.row_starts[matrix.first] as usize;
         for (k, node) in tree.nodes[block.own.clone()].iter().enumerate() {
             for b in matrix.pattern.row(matrix.first + *node as usize) {
                 let place = tree.places[matrix.pattern.columns[b] as usize - matrix.first];
@@ -127,7 +129,7 @@ impl Front {
                 } else {
                     (&mut self.coupling, block.later.partition_point(|p| *p < place))
                 };
-                target.fixed_view_mut::<3, 3>(3 * row, 3 * k).copy_from(&matrix.blocks[b].transpose());
+                target.fixed_view_mut::<3, 3>(3 * row, 3 * k).copy_from(&matrix.blocks[b - first_block].transpose());
             }
         }
     }

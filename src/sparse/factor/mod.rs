@@ -35,6 +35,7 @@ pub mod tests;
 pub use columns::{Columns, Requested};
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Pattern;
 use super::lanes::{Entries, PADDING};
@@ -53,7 +54,7 @@ pub struct NotPositiveDefinite;
 /// body; fixed nodes do not move.
 #[derive(Clone, Debug)]
 pub struct RestFactor {
-    tree: Tree,
+    tree: Arc<Tree>,
     /// Of each block of the tree: unknowns, entries from row to row, and the first one.
     panels: Vec<[usize; 3]>,
     /// Of all panels, in the order in which a solve reads them.
@@ -98,7 +99,17 @@ impl RestFactor {
         if n_entries > max_memory / size_of::<f32>() {
             return Err(NotPositiveDefinite);
         }
-        let parts = front::eliminate(&front::Matrix { pattern, blocks, first: range.start, cancel }, &tree)?;
+        let blocks = &blocks[pattern.row_starts[range.start] as usize..];
+        Self::of_tree(Arc::new(tree), &front::Matrix { pattern, blocks, first: range.start, cancel })
+    }
+
+    /// The factor of another matrix of the same body, in the same order: `blocks` of its rows, from the row `first` on.
+    pub fn of_matrix(&self, pattern: &Pattern, blocks: &[Mat3], first: usize, cancel: &CancelToken) -> Result<Self, NotPositiveDefinite> {
+        Self::of_tree(self.tree.clone(), &front::Matrix { pattern, blocks, first, cancel })
+    }
+
+    fn of_tree(tree: Arc<Tree>, matrix: &front::Matrix) -> Result<Self, NotPositiveDefinite> {
+        let parts = front::eliminate(matrix, &tree)?;
         let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
         let mut end = 0;
         let panels = parts.iter().map(|panel| {
@@ -108,7 +119,7 @@ impl RestFactor {
             [panel.n_own, panel.stride, start]
         });
         let panels = panels.collect();
-        Ok(Self { tree, panels, entries, n_nodes: range.len() })
+        Ok(Self { n_nodes: tree.places.len(), tree, panels, entries })
     }
 
     fn panel(&self, block: usize) -> Panel<&[f32]> {

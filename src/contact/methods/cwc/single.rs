@@ -4,11 +4,11 @@
 //! and slip are those of the true compliance, and say when the forces are good.
 
 use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, ITERATION_WORK, LEAST_ITERATIONS, MAX_FAILURES, Rows};
-use super::{assembly_work, columns_work, elastic_part, release, store};
+use super::{assembly_work, columns_work, elastic_part, present, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
 use crate::contact::problem::restore_momentum;
-use crate::contact::{Block, Constraint, NaturalError, Problem, Single};
+use crate::contact::{Block, Constraint, NaturalError, Problem, Scale, Single};
 use crate::math::Vec3;
 use crate::sparse::{Corrected, Enough};
 
@@ -22,6 +22,8 @@ const CLEAR_OF_ERROR: f64 = 0.03;
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
+/// W~ is another compliance than that of the body where the error has grown in so many passes.
+const DIVERGED: u32 = 3;
 /// As `super::ROUGH`; passes are cheaper here, and so is to come back.
 const ROUGH: f64 = 0.05;
 /// Most iterations of a pass.
@@ -73,7 +75,7 @@ impl Cwc {
             Corrected::default()
         });
         let mut is_assembled = false;
-        let mut last_error = f64::INFINITY;
+        let (mut last_error, mut growths) = (f64::INFINITY, 0);
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
         let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
@@ -129,6 +131,10 @@ impl Cwc {
             }
             let contacts = &mut rows[..n_rows];
             let error = natural_error(problem, contacts, p, islands, dv);
+            growths += u32::from(error > last_error);
+            if growths >= DIVERGED && present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work) {
+                break;
+            }
             let is_still = corrected.left * problem.dt <= bound;
             if error < acceptable {
                 if is_still {
@@ -208,10 +214,18 @@ fn natural_error(problem: &Problem, contacts: &[Constraint], p: &[Vec3], islands
     islands.iter().map(of_island).fold(0.0, worse)
 }
 
+/// The contact with the largest natural map; there is one at least.
+fn worst_contact<'c>(problem: &Problem, contacts: &'c [Constraint], p: &[Vec3], islands: &[ContactIsland], dv: &[Vec3]) -> &'c Constraint {
+    let places = islands.iter().flat_map(|island| island.contacts.clone().zip(island.compliance.scales()));
+    let error = |k: usize, scale: &Scale| problem.natural_error(&contacts[k..=k], &p[k..=k], std::slice::from_ref(scale), dv).max();
+    let worst = places.map(|(k, scale)| (error(k, scale), k)).max_by(|a, b| a.0.total_cmp(&b.0));
+    &contacts[worst.map_or(0, |(_, k)| k)]
+}
+
 /// A body changes its momentum by the impulses on it, whatever the matrix in f32 makes of them.
 fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
     for block in problem.blocks {
-        let (Some(mass), Some(Single { system, node_masses, damped })) = (block.mass, block.single) else { continue };
+        let (Some(mass), Some(Single { system, node_masses, damped, .. })) = (block.mass, block.single) else { continue };
         let (load, dv) = (&load[block.segment.places()], &mut dv[block.segment.places()]);
         let own = dv.iter().zip(node_masses).map(|(dv, mass)| dv * *mass).sum::<Vec3>() * damped;
         let of_springs = system.matrix.sum_of_springs(system.layout, dv);

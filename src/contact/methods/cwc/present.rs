@@ -1,0 +1,124 @@
+//! The matrix of a step itself, factored, for a body that the rest pose says too little about: where slivers have turned
+//! against their neighbours, or a body is pressed to a part of its height, conjugate gradients on the factor of the rest
+//! pose take hundreds of iterations, and forces that are found with its W~ never become right. A factor of the present
+//! matrix takes as long as some forty applications of it, and then passes contract at once. It lasts as long as the
+//! problem: it follows from the step alone, and a run that is resumed makes it again.
+
+use std::borrow::Cow;
+
+use super::BlockWork;
+use super::correction::SLOW;
+use crate::contact::{Block, Constraint, Problem, Rest, Single};
+use crate::elastic::NodeRotations;
+use crate::math::Mat3;
+use crate::sparse::{Columns, RestFactor, SingleBlock};
+
+/// Applications of a factor that take as long as to make one: of a factor that stays in the cache, and of a larger one
+/// (20 and 118 ms for bodies of 1,456 and 4,874 nodes).
+const PRICES: [u32; 2] = [100, 45];
+/// Factors up to this memory stay in the cache [bytes].
+const CACHED: usize = 16 << 20;
+/// Where passes diverge it is clear after this part of the price that they lead nowhere.
+const DIVERGED: u32 = 3;
+
+/// The factor of the matrix of one body as it is in the step, and its compliance.
+#[derive(Debug)]
+pub struct Present {
+    factor: RestFactor,
+    columns: Columns,
+}
+
+/// The blocks, those that have a present factor with that.
+pub fn blocks<'a>(blocks: &'a [Block<'a>], present: &'a [Option<Present>]) -> Cow<'a, [Block<'a>]> {
+    if present.iter().all(Option::is_none) {
+        return Cow::Borrowed(blocks);
+    }
+    let with = |(block, present): (&Block<'a>, &'a Option<Present>)| {
+        let rest = present.as_ref().map(|Present { factor, columns }| Rest { factor, columns, rotations: NodeRotations::None });
+        Block { rest: rest.or(block.rest), ..block.clone() }
+    };
+    blocks.iter().zip(present).map(with).collect()
+}
+
+/// Whether the matrix of a body is to be factored.
+pub fn is_due(problem: &Problem, work: &[BlockWork]) -> bool {
+    let is_due = |(block, work): (&Block, &BlockWork)| {
+        let price = price(block);
+        let is_dear = work.applied >= price || (work.applied >= price / DIVERGED && work.contraction > 1.0);
+        is_dear && work_of(problem, block, work).is_some()
+    };
+    problem.blocks.iter().zip(work).any(is_due)
+}
+
+/// Suspects the bodies of a contact where W~ leaves most; false if their matrices are factored already.
+pub fn suspect(problem: &Problem, contact: &Constraint, work: &mut [BlockWork]) -> bool {
+    let mut any = false;
+    for block in contact.bodies.iter().filter_map(|body| problem.block_of(*body)) {
+        work[block].is_suspect = work_of(problem, &problem.blocks[block], &work[block]).is_some();
+        any |= work[block].is_suspect;
+    }
+    any
+}
+
+/// Factors the matrices of bodies whose passes contract slowly, where the solve has not ended; false if there is none.
+/// `counted`: whether the columns of unknowns were counted.
+pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], present: &mut Vec<Option<Present>>) -> bool {
+    present.resize_with(problem.blocks.len(), || None);
+    let mut any = false;
+    for ((block, work), present) in problem.blocks.iter().zip(work).zip(present) {
+        if work.applied < price(block) && work.contraction <= SLOW && !work.is_suspect {
+            continue;
+        }
+        let (Some(cost), Some(rest)) = (work_of(problem, block, work), &block.rest) else { continue };
+        problem.allowance.spend(cost);
+        (work.is_renewed, any) = (true, true);
+        let (pattern, first) = (problem.system.pattern, block.segment.unknowns.start);
+        let Ok(factor) = rest.factor.of_matrix(pattern, &matrix_of(problem, block), first, problem.cancel) else { continue };
+        work.secants.forget();
+        counted[block.segment.places()].fill(false);
+        *present = Some(Present { factor, columns: rest.columns.of_factor() });
+    }
+    any
+}
+
+/// After as many applications of the factor of the rest pose the matrix itself is factored, so that no problem takes
+/// more than twice as long as with the better of the two.
+fn price(block: &Block) -> u32 {
+    PRICES[usize::from(block.rest.as_ref().is_some_and(|rest| rest.factor.memory() > CACHED))]
+}
+
+/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded.
+fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
+    let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
+    let cost = u64::from(price(block)) * 2 * rest.factor.memory() as u64;
+    (problem.allowance.left() > 2 * cost).then_some(cost)
+}
+
+/// The blocks of the rows of a body, in f64.
+fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
+    let (pattern, rows) = (problem.system.pattern, &block.segment.unknowns);
+    let Some(Single { edge_blocks, node_masses, damped, .. }) = block.single else {
+        let range = pattern.row_starts[rows.start] as usize..pattern.row_starts[rows.end] as usize;
+        return Cow::Borrowed(&problem.system.a.blocks[range]);
+    };
+    let row = |i: usize| {
+        let diagonal = pattern.diagonals[i] as usize;
+        let mut row: Vec<Mat3> = pattern
+            .row(i)
+            .map(|b| match b == diagonal {
+                true => Mat3::identity() * (damped * node_masses[i - rows.start]),
+                // The edge of each block, and after it the other way.
+                false => doubled(&edge_blocks[2 * pattern.block_edges[b] as usize + usize::from(b < diagonal)]),
+            })
+            .collect();
+        let own = diagonal - pattern.row(i).start;
+        let others: Mat3 = row.iter().enumerate().filter(|(k, _)| *k != own).map(|(_, block)| block).sum();
+        row[own] -= others;
+        row
+    };
+    Cow::Owned(rows.clone().flat_map(row).collect())
+}
+
+fn doubled(block: &SingleBlock) -> Mat3 {
+    Mat3::from_fn(|r, c| f64::from(block[c][r]))
+}
