@@ -87,6 +87,8 @@ struct BlockWork {
     /// How much of the correction of a pass is left in the next; the last correction [m].
     contraction: f64,
     last: f64,
+    /// Passes that moved more than the one before, since the beginning.
+    growths: u32,
     /// Applications of the factor since they were last asked for, and since the beginning.
     solves: u32,
     applied: u32,
@@ -160,7 +162,7 @@ impl RowSolver for Cwc {
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
         for block in &mut self.blocks {
             block.secants.forget();
-            (block.applied, block.is_renewed, block.is_suspect) = (0, false, false);
+            (block.applied, block.growths, block.is_renewed, block.is_suspect) = (0, 0, false, false);
         }
         self.present.clear();
         self.counted.clear();

@@ -74,6 +74,7 @@ pub fn correct(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], tolerance: f64
         let largest = largest(z) * problem.dt;
         if work.last > 0.0 {
             work.contraction = work.contraction.max(largest / work.last);
+            work.growths += u32::from(largest > work.last);
         }
         work.last = largest;
         let slow = work.contraction > SLOW || (block.rest.is_none() && block.segment.unknowns.len() > 2);

@@ -1,8 +1,9 @@
 //! The matrix of a step itself, factored, for a body that the rest pose says too little about: where slivers have turned
 //! against their neighbours, or a body is pressed to a part of its height, conjugate gradients on the factor of the rest
 //! pose take hundreds of iterations, and forces that are found with its W~ never become right. A factor of the present
-//! matrix takes as long as some forty applications of it, and then passes contract at once. It lasts as long as the
-//! problem: it follows from the step alone, and a run that is resumed makes it again.
+//! matrix takes as long as some fifty to a hundred applications of it, and then passes contract at once. So no problem takes
+//! much more than twice as long as with the better of the two. It lasts as long as the problem: it follows from the step
+//! alone, and a run that is resumed makes it again.
 
 use std::borrow::Cow;
 
@@ -18,8 +19,9 @@ use crate::sparse::{Columns, RestFactor, SingleBlock};
 const PRICES: [u32; 2] = [100, 45];
 /// Factors up to this memory stay in the cache [bytes].
 const CACHED: usize = 16 << 20;
-/// Where passes diverge it is clear after this part of the price that they lead nowhere.
-const DIVERGED: u32 = 3;
+/// Where so many passes have moved more than the one before it is clear after half the price that they lead nowhere; one
+/// may do so when the last digits of forces come.
+const GROWTHS: u32 = 3;
 
 /// The factor of the matrix of one body as it is in the step, and its compliance.
 #[derive(Debug)]
@@ -42,12 +44,13 @@ pub fn blocks<'a>(blocks: &'a [Block<'a>], present: &'a [Option<Present>]) -> Co
 
 /// Whether the matrix of a body is to be factored.
 pub fn is_due(problem: &Problem, work: &[BlockWork]) -> bool {
-    let is_due = |(block, work): (&Block, &BlockWork)| {
-        let price = price(block);
-        let is_dear = work.applied >= price || (work.applied >= price / DIVERGED && work.contraction > 1.0);
-        is_dear && work_of(problem, block, work).is_some()
-    };
-    problem.blocks.iter().zip(work).any(is_due)
+    problem.blocks.iter().zip(work).any(|(block, work)| is_dear(block, work) && work_of(problem, block, work).is_some())
+}
+
+/// Whether the rest pose has taken as long as a factor would, or is going to.
+fn is_dear(block: &Block, work: &BlockWork) -> bool {
+    let price = PRICES[usize::from(block.rest.as_ref().is_some_and(|rest| rest.factor.memory() > CACHED))];
+    work.applied >= price || (work.applied >= price / 2 && work.growths >= GROWTHS)
 }
 
 /// Suspects the bodies of a contact where W~ leaves most; false if their matrices are factored already.
@@ -66,7 +69,7 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
     present.resize_with(problem.blocks.len(), || None);
     let mut any = false;
     for ((block, work), present) in problem.blocks.iter().zip(work).zip(present) {
-        if work.applied < price(block) && work.contraction <= SLOW && !work.is_suspect {
+        if !is_dear(block, work) && work.contraction <= SLOW && !work.is_suspect {
             continue;
         }
         let (Some(cost), Some(rest)) = (work_of(problem, block, work), &block.rest) else { continue };
@@ -81,16 +84,10 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
     any
 }
 
-/// After as many applications of the factor of the rest pose the matrix itself is factored, so that no problem takes
-/// more than twice as long as with the better of the two.
-fn price(block: &Block) -> u32 {
-    PRICES[usize::from(block.rest.as_ref().is_some_and(|rest| rest.factor.memory() > CACHED))]
-}
-
 /// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
-    let cost = u64::from(price(block)) * 2 * rest.factor.memory() as u64;
+    let cost = u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64;
     (problem.allowance.left() > 2 * cost).then_some(cost)
 }
 
