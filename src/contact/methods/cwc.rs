@@ -284,7 +284,8 @@ impl Cwc {
             }
             let still = if is_touched { moves < elastic_part(problem, accuracy) } else { outcome.residual <= bounds.residual };
             if still && settled {
-                if is_touched {
+                // The roundings of a factor that ends a solve without contacts at once would sum up.
+                if is_touched || block_work.iter().any(|work| work.is_renewed) {
                     keep_momentum(problem.blocks, residual, dv);
                 }
                 store(contacts, p);
