@@ -92,7 +92,7 @@ pub struct Requested {
     /// Of each row that was asked for, where it stands among those.
     places: Vec<u32>,
     /// The blocks of each of those with all of them, side by side: in the columns each would be a line of memory of its
-    /// own, and a resting body of 500 contacts spent two thirds of its step waiting for them.
+    /// own, and a resting body of 482 contacts spent more than half of its step waiting for them.
     packed: Vec<Block>,
     /// No node of the set is without its column.
     pub is_complete: bool,

@@ -1,9 +1,9 @@
-//! The matrix of a step itself, factored, for a body that the rest pose says too little about: where slivers have turned
-//! against their neighbours, or a body is pressed to a part of its height, conjugate gradients on the factor of the rest
-//! pose take hundreds of iterations, and forces that are found with its W~ never become right. A factor of the present
-//! matrix takes as long as some fifty to a hundred applications of it, and then passes contract at once. So no problem takes
-//! much more than twice as long as with the better of the two. It lasts as long as the problem: it follows from the step
-//! alone, and a run that is resumed makes it again.
+//! The matrix of a step itself, factored, for a body that the rest pose says too little about: where slivers have
+//! turned against their neighbours, or a body is pressed to a part of its height, conjugate gradients on the factor of
+//! the rest pose take hundreds of iterations, and forces that are found with its W~ never become right. A factor of the
+//! present matrix takes as long as some fifty to a hundred applications of it, and then passes contract at once. So no
+//! problem takes much more than twice as long as with the better of the two. It lasts as long as the problem: it
+//! follows from the step alone, and a run that is resumed makes it again.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,12 @@ use crate::elastic::NodeRotations;
 use crate::math::Mat3;
 use crate::sparse::{Columns, RestFactor, SingleBlock};
 
-/// Applications of a factor that take as long as to make one: of a factor that stays in the cache, and of a larger one
-/// (20 and 118 ms for bodies of 1,456 and 4,874 nodes).
+/// Applications of a factor that take as long as to make one: of a factor that stays in the cache, and of a larger one.
 const PRICES: [u32; 2] = [100, 45];
 /// Factors up to this memory stay in the cache [bytes].
 const CACHED: usize = 16 << 20;
-/// Where so many passes have moved more than the one before it is clear after half the price that they lead nowhere; one
-/// may do so when the last digits of forces come.
+/// Where so many passes have moved more than the one before it is clear after half the price that they lead nowhere;
+/// one may do so when the last digits of forces come.
 const GROWTHS: u32 = 3;
 
 /// The factor of the matrix of one body as it is in the step, and its compliance.
@@ -84,7 +83,8 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
     any
 }
 
-/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded.
+/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded. Counted as dear as the
+/// dearer of the two: a budget is kept rather than used up.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
     let cost = u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64;
