@@ -19,6 +19,14 @@ impl JacobianEntry {
         }
     }
 
+    /// The same entry on another unknown.
+    pub fn of(&self, unknown: u32) -> Self {
+        match *self {
+            Self::Linear { weight, .. } => Self::Linear { unknown, weight },
+            Self::Angular { arm, .. } => Self::Angular { unknown, arm },
+        }
+    }
+
     pub fn apply(&self, v: &Vec3) -> Vec3 {
         match self {
             Self::Linear { weight, .. } => v * *weight,

@@ -6,6 +6,7 @@ mod contact_states;
 pub mod cr;
 mod cr_options;
 pub mod cwc;
+mod gauss_seidel;
 pub mod nodal;
 mod secant;
 mod warped;

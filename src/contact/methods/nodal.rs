@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::contact::{Constraint, Law, Problem, Scale};
+use crate::contact::{Constraint, JacobianEntry, Law, Problem, Scale};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
@@ -18,34 +18,29 @@ pub struct Nodal {
 #[derive(Debug)]
 struct Group {
     rows: Vec<Row>,
-    jacobian: Vec<JacobianBlock>,
-    /// Unknowns of the contacts, and D^-1 of the forces on them on top of what the solve begins with.
+    /// Entries of all rows; their unknowns are places among those of the group.
+    entries: Vec<JacobianEntry>,
+    /// Places of the unknowns in vectors of the system, and their blocks of D^-1.
     unknowns: Vec<u32>,
+    inverses: Vec<Mat3>,
     velocities: Vec<Vec3>,
     forces: Vec<Vec3>,
+    /// What the forces do to the unknowns [kg m/s].
+    impulses: Vec<Vec3>,
 }
 
 #[derive(Debug)]
 struct Row {
     contact: u32,
-    jacobian: Range<usize>,
+    entries: Range<usize>,
     law: Law,
+    /// dt C [s].
+    frame: Mat3,
     block: Mat3,
     scale: Scale,
     /// Motion without velocity changes [m], and what a force adds to it by itself [m/N].
     offset: Vec3,
     give: Vec3,
-}
-
-/// What a contact and an unknown do to each other.
-#[derive(Debug)]
-struct JacobianBlock {
-    /// Place among the unknowns of the group.
-    unknown: u32,
-    /// dt C H [s]: motion of the contact from a velocity change.
-    motion: Mat3,
-    /// D^-1 (dt C H)^T: velocity change from a force.
-    velocity: Mat3,
 }
 
 impl Nodal {
@@ -87,6 +82,13 @@ impl Nodal {
         work
     }
 
+    /// Puts J^T p of the last solve [kg m/s] into the unknowns that contacts touch.
+    pub fn put_impulses(&self, impulses: &mut [Vec3]) {
+        for group in &self.groups {
+            group.unknowns.iter().zip(&group.impulses).for_each(|(unknown, impulse)| impulses[*unknown as usize] = *impulse);
+        }
+    }
+
     /// Work of a sweep through all groups [bytes].
     pub fn sweep_work(&self) -> u64 {
         self.groups.iter().map(Group::sweep_work).sum()
@@ -100,18 +102,20 @@ impl Group {
             members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| problem.place(entry.unknown()) as u32).collect();
         unknowns.sort_unstable();
         unknowns.dedup();
-        let mut jacobian = vec![];
+        let mut entries = Vec::with_capacity(members.iter().map(|k| contacts[*k].row.entries.len()).sum());
+        let mut inverses = vec![Mat3::zeros(); unknowns.len()];
         let mut row = |k: &usize| {
             let contact = &contacts[*k];
-            jacobian.extend(contact.row.entries.iter().map(|entry| {
-                let motion = contact.row.frame * entry.matrix() * problem.dt;
-                let unknown = unknowns.partition_point(|u| (*u as usize) < problem.place(entry.unknown())) as u32;
-                JacobianBlock { unknown, motion, velocity: problem.system.a.inverse_diagonals[entry.unknown()] * motion.transpose() }
+            entries.extend(contact.row.entries.iter().map(|entry| {
+                let own = unknowns.partition_point(|u| (*u as usize) < problem.place(entry.unknown()));
+                inverses[own] = problem.system.a.inverse_diagonals[entry.unknown()];
+                entry.of(own as u32)
             }));
             Row {
                 contact: *k as u32,
-                jacobian: jacobian.len() - contact.row.entries.len()..jacobian.len(),
+                entries: entries.len() - contact.row.entries.len()..entries.len(),
                 law: laws[*k],
+                frame: contact.row.frame * problem.dt,
                 block: blocks[*k],
                 scale: Scale::new(&blocks[*k]),
                 offset: contact.row.offset,
@@ -119,46 +123,62 @@ impl Group {
             }
         };
         let rows = members.iter().map(&mut row).collect();
-        Self { rows, jacobian, unknowns, velocities: vec![], forces: vec![] }
+        Self { rows, entries, unknowns, inverses, velocities: vec![], forces: vec![], impulses: vec![] }
     }
 
     /// What a sweep reads, and as much again for the laws.
     fn sweep_work(&self) -> u64 {
-        2 * (self.rows.len() * size_of::<Row>() + self.jacobian.len() * size_of::<JacobianBlock>()) as u64
+        let entries = self.entries.len() * size_of::<JacobianEntry>() + self.inverses.len() * size_of::<Mat3>();
+        2 * (self.rows.len() * size_of::<Row>() + entries) as u64
     }
 
     /// Returns how many sweeps it took.
     fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
-        let Self { rows, jacobian, unknowns, velocities, forces } = self;
-        forces.clear();
-        forces.extend(rows.iter().map(|row| p[row.contact as usize]));
+        self.forces.clear();
+        self.forces.extend(self.rows.iter().map(|row| p[row.contact as usize]));
+        self.put_impulses();
+        let Self { rows, entries, unknowns, inverses, velocities, forces, impulses } = self;
         velocities.clear();
-        velocities.extend(unknowns.iter().map(|u| base[*u as usize]));
-        let push = |jacobian: &[JacobianBlock], force: &Vec3, velocities: &mut [Vec3]| {
-            jacobian.iter().for_each(|block| velocities[block.unknown as usize] += block.velocity * force);
-        };
-        for (row, force) in rows.iter().zip(&*forces) {
-            push(&jacobian[row.jacobian.clone()], force, velocities);
-        }
-        for sweep in 0..max_sweeps {
+        let moved = unknowns.iter().zip(&*inverses).zip(&*impulses);
+        velocities.extend(moved.map(|((unknown, inverse), impulse)| base[*unknown as usize] + inverse * impulse));
+        let mut sweeps = 0;
+        while sweeps < max_sweeps {
             let mut largest = 0.0f64;
             for i in 0..rows.len() {
-                let k = if sweep % 2 == 0 { i } else { rows.len() - 1 - i };
+                let k = if sweeps % 2 == 0 { i } else { rows.len() - 1 - i };
                 let (row, force) = (&rows[k], &mut forces[k]);
-                let jacobian = &jacobian[row.jacobian.clone()];
-                let motion = row.offset + row.give.component_mul(force);
-                let motion = jacobian.iter().fold(motion, |sum, block| sum + block.motion * velocities[block.unknown as usize]);
+                let entries = &entries[row.entries.clone()];
+                let velocity: Vec3 = entries.iter().map(|entry| entry.apply(&velocities[entry.unknown()])).sum();
+                let motion = row.offset + row.give.component_mul(force) + row.frame * velocity;
                 let change = row.law.relax(force, &motion, &row.block, &row.scale) - *force;
                 if change != Vec3::zeros() {
                     *force += change;
-                    push(jacobian, &change, velocities);
+                    let impulse = row.frame.tr_mul(&change);
+                    for entry in entries {
+                        velocities[entry.unknown()] += inverses[entry.unknown()] * entry.transposed(&impulse);
+                    }
                     largest = largest.max(change.x.abs() * row.scale.normal).max(change.y.hypot(change.z) * row.scale.tangential);
                 }
             }
+            sweeps += 1;
             if largest <= tolerance {
-                return sweep as u64 + 1;
+                break;
             }
         }
-        max_sweeps as u64
+        self.put_impulses();
+        sweeps as u64
+    }
+
+    /// J^T of its forces.
+    fn put_impulses(&mut self) {
+        let Self { rows, entries, unknowns, forces, impulses, .. } = self;
+        impulses.clear();
+        impulses.resize(unknowns.len(), Vec3::zeros());
+        for (row, force) in rows.iter().zip(&*forces) {
+            let impulse = row.frame.tr_mul(force);
+            for entry in &entries[row.entries.clone()] {
+                impulses[entry.unknown()] += entry.transposed(&impulse);
+            }
+        }
     }
 }
