@@ -4,6 +4,7 @@ use glam::{Mat4, Quat, Vec3};
 
 use crate::geometry::Shape;
 use crate::math::{self, Isometry};
+use crate::mesh::SurfaceParts;
 use crate::model::{Model, Obstacle};
 use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
@@ -77,7 +78,7 @@ pub fn light(setting: &LightSetting) -> Light {
 
 /// The colour of a deformable body, in the picture and in the list.
 pub fn body_color(model: &Model, body: usize) -> Rgb {
-    let of_file = || model.bodies[body].colors.as_deref().and_then(most_common);
+    let of_file = || model.bodies[body].parts.as_ref()?.colors().as_deref().and_then(most_common);
     model.bodies[body].color.or_else(of_file).map_or_else(|| palette(body), encoded)
 }
 
@@ -128,7 +129,7 @@ fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
         triangles: model.surface.triangles[body.triangles.clone()].to_vec(),
         normals: body.normals.clone().unwrap_or_default(),
         color: body_color(model, index),
-        colors: body.colors.iter().flatten().map(|color| encoded(*color)).collect(),
+        colors: body.parts.as_ref().and_then(SurfaceParts::colors).unwrap_or_default().into_iter().map(encoded).collect(),
         tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect(),
     }
 }

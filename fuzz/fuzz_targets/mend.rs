@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     // Of each corner the place of its vertex, so that it can be told whether they stay together.
     let place = |vertex: u32| [0, 1].map(|k| positions[vertex as usize][k] as f32);
     let texture_coordinates = Some(triangles.iter().map(|triangle| triangle.map(place)).collect());
-    let surface = SurfaceMesh { positions: positions.clone(), triangles, texture_coordinates, normals: None, colors: None };
+    let surface = SurfaceMesh { positions: positions.clone(), triangles, texture_coordinates, normals: None, parts: None };
     let mended = mend(surface.clone());
     let found = diagnose(&mended);
     assert!(found.duplicate_vertices == 0 && found.unused_vertices == 0);

@@ -2,7 +2,7 @@
 
 use crate::app::format;
 use crate::model::{Integration, Model, Params};
-use crate::step::StepReport;
+use crate::step::{StepReport, THROWN_AWAY};
 
 /// What the advice follows from.
 pub struct Facts<'a> {
@@ -34,6 +34,7 @@ fn deed(stage: &str) -> &str {
         "rows" => "preparing contacts for the device",
         "device" | "step" => "the work on the graphics card",
         "update" => "moving everything on",
+        THROWN_AWAY => "attempts that had to be halved",
         other => other,
     }
 }

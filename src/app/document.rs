@@ -180,9 +180,12 @@ impl Document {
         }
     }
 
-    /// The text of the scene for a file in `folder`.
-    pub fn text_for(&self, folder: &Path) -> Result<String, TextError> {
-        self.scene.text_for(folder)
+    /// The text of the scene for a file in `folder`, with `probes` beside its own.
+    pub fn text_for(&self, folder: &Path, probes: &[String]) -> Result<String, TextError> {
+        if probes.is_empty() {
+            return self.scene.text_for(folder);
+        }
+        self.scene.edited(probes).map_err(|error| TextError::NotToml(sentence(&error)))?.text_for(folder)
     }
 
     /// The file has all changes now.
@@ -359,7 +362,7 @@ mod tests {
         let assignments = document.assignments();
         document.built_with(&assignments);
         assert!(!document.has_other_bodies());
-        let text = document.text_for(Path::new("")).unwrap();
+        let text = document.text_for(Path::new(""), &[]).unwrap();
         let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
         assert_eq!(read.bodies(), document.scene().bodies());
         document.undo();
@@ -372,7 +375,7 @@ mod tests {
         document.redo();
         document.redo();
         document.redo();
-        assert_eq!(document.text_for(Path::new("")).unwrap(), text);
+        assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), text);
     }
 
     /// Values that act at once are exactly those from which commands follow.
@@ -450,7 +453,7 @@ mod tests {
                 states.push(document.assignments());
                 states.truncate(document.undo.len() + 1);
             }
-            let text = document.text_for(Path::new("")).unwrap();
+            let text = document.text_for(Path::new(""), &[]).unwrap();
             let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
             prop_assert_eq!(read.live_values(), document.scene().live_values());
             prop_assert_eq!(read.bodies(), document.scene().bodies());
@@ -468,11 +471,11 @@ mod tests {
                 found.sort();
                 prop_assert_eq!(found, expected);
             }
-            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), TEXT);
+            prop_assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), TEXT);
             for _ in 0..n {
                 document.redo().unwrap();
             }
-            prop_assert_eq!(document.text_for(Path::new("")).unwrap(), text);
+            prop_assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), text);
         }
     }
 }

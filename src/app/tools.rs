@@ -74,8 +74,20 @@ impl MaterialPoint {
 
     /// A probe of the nearest vertex; none of a rigid body, whose points are not followed.
     pub fn probe(&self, name: String) -> Option<Probe> {
+        Some(Probe { name, vertices: vec![self.followed()?], nodes: vec![] })
+    }
+
+    /// The same as an entry of the scene, as `--set` says it.
+    pub fn probe_of_scene(&self, model: &Model, name: &str) -> Option<String> {
+        let at = model.surface_position(&model.rest_positions, self.followed()? as usize);
+        let number = |x: f64| toml::Value::Float(format!("{x:.7}").parse().unwrap_or(x));
+        let body = toml::Value::String(model.body_name(self.body).to_owned());
+        Some(format!("probe.{name}={{ body = {body}, point = [{}, {}, {}] }}", number(at.x), number(at.y), number(at.z)))
+    }
+
+    fn followed(&self) -> Option<u32> {
         let most = (0..3).max_by(|a, b| self.weights[*a].total_cmp(&self.weights[*b]))?;
-        self.body.is_deformable().then(|| Probe { name, vertices: vec![self.vertices[most]], nodes: vec![] })
+        self.body.is_deformable().then_some(self.vertices[most])
     }
 }
 
@@ -85,12 +97,15 @@ fn double(p: &[f32; 4]) -> Vec3 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::app::plots::tests::model as rigid_model;
     use crate::material::Material;
     use crate::math::Isometry;
     use crate::mesh::shapes;
     use crate::model::{ModelBuilder, SoftBody};
+    use crate::scene::{Scene, build};
 
     #[test]
     fn a_point_follows_its_body() {
@@ -115,6 +130,14 @@ mod tests {
         let probe = point.probe("tip".into()).unwrap();
         assert_eq!((probe.name.as_str(), probe.vertices), ("tip", vec![model.surface.triangles[2][1]]));
         assert_eq!(MaterialPoint::of_hit(&model, &hit, BodyRef::World), None);
+        // The scene says the same point, and finds it again.
+        let text = "format = 1\n[[body]]\nname = \"cube\"\nshape = { type = \"box\", size = [1.0, 1.0, 1.0], cells = [1, 1, 1] }\n";
+        let scene = Scene::from_text("s", "s.toml", text, None, &[]).unwrap();
+        let model = build(&scene).unwrap().model;
+        let point = MaterialPoint::of_hit(&model, &hit, BodyRef::Deformable(0)).unwrap();
+        let saved = scene.edited(&[point.probe_of_scene(&model, "tip").unwrap()]).unwrap();
+        assert!(saved.text_for(Path::new("")).unwrap().contains("[[probe]]\nname = \"tip\"\nbody = \"cube\"\npoint = ["));
+        assert_eq!(build(&saved).unwrap().probes, vec![point.probe("tip".into()).unwrap()]);
     }
 
     #[test]

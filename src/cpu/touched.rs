@@ -107,6 +107,7 @@ impl TouchedIslands<'_> {
                 break converged;
             }
         };
+        solver.end();
         report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());
         report.stages.add("detection", detecting.total());
         report.take_progress(&progress, converged);

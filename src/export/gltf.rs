@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::fields::single;
 use super::shading::Shading;
-use super::surfaces::{Carrier, Part, Surfaces};
+use super::surfaces::{Carrier, Look, Part, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
 use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
@@ -33,8 +33,8 @@ pub struct Animation {
     shading: Shading,
     /// The vertices of each part, sorted.
     parts: Vec<Vec<Shown>>,
-    /// The triangles of each part by colour ([`Part::by_color`]), a primitive each.
-    colors: Vec<Vec<([f32; 3], Vec<usize>)>>,
+    /// The triangles of each part by looks, a primitive each.
+    looks: Vec<Vec<Look>>,
     file: OutputFile,
     /// The place where the binary data begin in the file, and their length.
     start: u64,
@@ -123,7 +123,7 @@ impl Animation {
             shown
         });
         let parts = parts.collect();
-        let colors = surfaces.parts.iter().map(Part::by_color).collect();
+        let looks = surfaces.parts.iter().map(Part::looks).collect();
         check_writable(path)?;
         let file = OutputFile::create(&if container == Container::OneFile { path.to_owned() } else { path.with_extension("bin") })?;
         Ok(Self {
@@ -133,7 +133,7 @@ impl Animation {
             surfaces,
             shading,
             parts,
-            colors,
+            looks,
             file,
             start: 0,
             length: 0,
@@ -183,7 +183,7 @@ impl Animation {
         for part in 0..self.parts.len() {
             let shown = std::mem::take(&mut self.parts[part]);
             let index = |corner: Shown| shown.partition_point(|s| s.key() < corner.key()) as u32;
-            let triangles = self.colors[part].iter().flat_map(|(_, triangles)| triangles);
+            let triangles = self.looks[part].iter().flat_map(|look| &look.triangles);
             let corners = triangles.flat_map(|&t| Shown::of(&self.surfaces.parts[part], &self.shading, t));
             let indices: Vec<u8> = corners.flat_map(|corner| index(corner).to_le_bytes()).collect();
             let points: Vec<_> = shown.iter().map(|s| self.base.positions[self.shading.sources[s.drawn as usize] as usize]).collect();
@@ -366,7 +366,7 @@ impl Animation {
             }
             let mut first = 0;
             let mut primitives = vec![];
-            for (color, triangles) in &self.colors[index] {
+            for Look { name, color, triangles } in &self.looks[index] {
                 let view = View { offset: views.indices.offset + 12 * first, length: 12 * triangles.len() as u64, ..views.indices };
                 first += triangles.len() as u64;
                 let indices = document.accessor(&view, 3 * triangles.len(), "SCALAR", COMPONENT_U32, Some(TARGET_INDICES), false);
@@ -376,7 +376,7 @@ impl Animation {
                 }
                 primitives.push(primitive);
                 let [r, g, b] = color;
-                materials.push(json!({ "name": part.name, "pbrMetallicRoughness":
+                materials.push(json!({ "name": name, "pbrMetallicRoughness":
                     { "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6 } }));
             }
             mesh["primitives"] = primitives.into();

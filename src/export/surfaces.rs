@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
-use crate::mesh::{CornerNormals, SurfaceMesh, shapes};
+use crate::mesh::{CornerNormals, SurfaceMesh, SurfaceParts, shapes};
 use crate::model::{Model, interpolate};
 use crate::render::Rgb;
 use crate::stage;
@@ -27,13 +27,22 @@ pub struct Part {
     pub vertices: Range<usize>,
     pub triangles: Range<usize>,
     pub color: Rgb,
-    /// Of its triangles, linear RGB, if they have colours of their own.
-    pub colors: Option<Vec<[f32; 3]>>,
+    /// Parts of its surface that its file names or paints.
+    pub of_file: Option<SurfaceParts>,
     pub carrier: Carrier,
     /// Texture coordinates of the corners of its triangles, if it has a texture.
     pub texture: Option<Vec<[[f32; 2]; 3]>>,
     /// Normals of the corners, at rest or in the frame of the body, if its file had some.
     pub normals: Option<Vec<CornerNormals>>,
+}
+
+/// Triangles of a part that look alike.
+pub struct Look {
+    /// As their file calls them, else the name of the part.
+    pub name: String,
+    /// Linear RGB.
+    pub color: [f32; 3],
+    pub triangles: Vec<usize>,
 }
 
 /// The thing that moves a part.
@@ -56,7 +65,7 @@ impl Surfaces {
                 vertices,
                 triangles,
                 color: stage::body_color(model, index),
-                colors: body.colors.clone(),
+                of_file: body.parts.clone(),
                 carrier: Carrier::Soft,
                 texture: body.texture_coordinates.clone(),
                 normals: body.normals.clone(),
@@ -83,7 +92,7 @@ impl Surfaces {
         self.local.extend_from_slice(vertices);
         self.triangles.extend(triangles.iter().map(|t| t.map(|v| v + first as u32)));
         let (vertices, triangles) = (first..self.local.len(), first_triangle..self.triangles.len());
-        Part { name: name.to_owned(), vertices, triangles, color, colors: None, carrier, texture: None, normals: None }
+        Part { name: name.to_owned(), vertices, triangles, color, of_file: None, carrier, texture: None, normals: None }
     }
 
     /// Current positions of all vertices [m].
@@ -112,13 +121,26 @@ impl Surfaces {
 }
 
 impl Part {
-    /// Its triangles by colour: linear RGB, and the triangles that have it, counted within the part.
-    pub fn by_color(&self) -> Vec<([f32; 3], Vec<usize>)> {
+    /// Linear RGB of each of its triangles, if they have colours of their own.
+    pub fn colors(&self) -> Option<Vec<[f32; 3]>> {
+        self.of_file.as_ref().and_then(SurfaceParts::colors)
+    }
+
+    /// Its triangles by what its file tells from each other, counted within the part.
+    pub fn looks(&self) -> Vec<Look> {
         let mut triangles: Vec<usize> = (0..self.triangles.len()).collect();
-        let Some(colors) = &self.colors else { return vec![(stage::linear(self.color), triangles)] };
-        let key = |&triangle: &usize| colors[triangle].map(f32::to_bits);
-        triangles.sort_by_key(key);
-        triangles.chunk_by(|a, b| key(a) == key(b)).map(|same| (colors[same[0]], same.to_vec())).collect()
+        let own = stage::linear(self.color);
+        let Some(SurfaceParts { parts, of_triangles }) = &self.of_file else {
+            return vec![Look { name: self.name.clone(), color: own, triangles }];
+        };
+        let colors = self.colors();
+        triangles.sort_by_key(|t| of_triangles[*t]);
+        let looks = triangles.chunk_by(|a, b| of_triangles[*a] == of_triangles[*b]).map(|same| {
+            let name = Some(&parts[of_triangles[same[0]] as usize].name).filter(|name| !name.is_empty());
+            let color = colors.as_ref().map_or(own, |colors| colors[same[0]]);
+            Look { name: name.unwrap_or(&self.name).clone(), color, triangles: same.to_vec() }
+        });
+        looks.collect()
     }
 
     /// The pose of a rigid body or an obstacle; none for deformable bodies.

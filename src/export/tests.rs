@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::math::Vec3;
+use crate::mesh::{SurfacePart, SurfaceParts};
 use crate::output::OutputFile;
 use crate::scene::{Scene, build};
 use crate::sim::{Options, Simulation};
@@ -111,7 +112,9 @@ fn two_colors() -> (Subject, Frame) {
     let rest = model.surface_positions(&model.rest_positions);
     let triangles = &model.surface.triangles[model.bodies[0].triangles.clone()];
     let is_right = |triangle: &[u32; 3]| triangle.iter().map(|v| rest[*v as usize].x).sum::<f64>() > 0.0;
-    model.bodies[0].colors = Some(triangles.iter().map(|triangle| COLORS[usize::from(is_right(triangle))]).collect());
+    let part = |(name, color): (&str, [f32; 3])| SurfacePart { name: name.into(), color: Some(color) };
+    let of_triangles = triangles.iter().map(|triangle| u32::from(is_right(triangle))).collect();
+    model.bodies[0].parts = Some(SurfaceParts { parts: ["west", "east"].into_iter().zip(COLORS).map(part).collect(), of_triangles });
     (subject, frames.remove(0))
 }
 

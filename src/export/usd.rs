@@ -106,10 +106,10 @@ impl Stage {
         let normals = self.shading.triangles[part.triangles.clone()].as_flattened();
         let place = |drawn: &u32| self.drawn[index].partition_point(|d| d < drawn);
         let tuple = |[r, g, b]: [f32; 3]| format!("({r}, {g}, {b})");
-        let color = match &part.colors {
+        let color = match part.colors() {
             None => format!("[{}]", tuple(stage::linear(part.color))),
             Some(colors) => {
-                format!("{} (\n            interpolation = \"uniform\"\n        )", list(colors.iter().map(|&color| tuple(color))))
+                format!("{} (\n            interpolation = \"uniform\"\n        )", list(colors.into_iter().map(tuple)))
             }
         };
         let mut text = format!(

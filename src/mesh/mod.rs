@@ -49,9 +49,50 @@ pub struct SurfaceMesh {
     /// Unit normals at the corners of each triangle, on the side that it faces, if the file has normals. Corners have
     /// them rather than vertices: along a crease one vertex has several.
     pub normals: Option<Vec<CornerNormals>>,
-    /// Of each triangle, linear RGB, if the file says.
-    pub colors: Option<Vec<[f32; 3]>>,
+    /// The parts of the surface, if the file names or paints some.
+    pub parts: Option<SurfaceParts>,
 }
+
+/// Parts of one surface that its file tells from each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SurfaceParts {
+    pub parts: Vec<SurfacePart>,
+    /// The part of each triangle.
+    pub of_triangles: Vec<u32>,
+}
+
+/// How a file calls and paints some of its triangles.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SurfacePart {
+    /// Empty if it has none.
+    pub name: String,
+    /// Linear RGB.
+    pub color: Option<[f32; 3]>,
+}
+
+impl SurfaceParts {
+    /// The same parts of triangles that come from these, one after the other.
+    pub fn of(&self, triangles: impl IntoIterator<Item = usize>) -> Self {
+        Self { parts: self.parts.clone(), of_triangles: triangles.into_iter().map(|t| self.of_triangles[t]).collect() }
+    }
+
+    /// Linear RGB of each triangle; none where parts have no colours. Where some have, others are grey beside them.
+    pub fn colors(&self) -> Option<Vec<[f32; 3]>> {
+        self.parts.iter().any(|part| part.color.is_some()).then(|| {
+            let of = |part: &u32| self.parts[*part as usize].color.unwrap_or(UNCOLORED);
+            self.of_triangles.iter().map(of).collect()
+        })
+    }
+
+    /// Without their colours; none where no name is left.
+    pub fn unpainted(mut self) -> Option<Self> {
+        self.parts.iter_mut().for_each(|part| part.color = None);
+        self.parts.iter().any(|part| !part.name.is_empty()).then_some(self)
+    }
+}
+
+/// Of parts without a colour beside others that have one.
+const UNCOLORED: [f32; 3] = [0.5; 3];
 
 /// Unit normals at the corners of a triangle.
 pub type CornerNormals = [[f32; 3]; 3];

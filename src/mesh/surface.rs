@@ -83,9 +83,9 @@ impl SurfaceMesh {
             let mut middle: HashMap<[u32; 2], u32> = HashMap::new();
             let mut positions = std::mem::take(&mut surface.positions);
             let (texture, normals) = (surface.texture_coordinates.take(), surface.normals.take());
-            let colors = surface.colors.take();
+            let parts = surface.parts.take();
             let mut cut = Vec::with_capacity(surface.triangles.len());
-            let (mut cut_texture, mut cut_normals, mut cut_colors) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut cut_texture, mut cut_normals, mut cut_from) = (Vec::new(), Vec::new(), Vec::new());
             for (t, &[a, b, c]) in surface.triangles.iter().enumerate() {
                 // The vertex in the middle of an edge that is too long.
                 let mut halved = |p: u32, q: u32| {
@@ -103,9 +103,7 @@ impl SurfaceMesh {
                 // The corners, then the middles of the edges from each corner to the next.
                 let vertices = [Some(a), Some(b), Some(c), halves[0], halves[1], halves[2]].map(Option::unwrap_or_default);
                 cut.extend(pieces.iter().map(|piece| piece.map(|corner| vertices[corner])));
-                if let Some(colors) = &colors {
-                    cut_colors.extend(pieces.iter().map(|_| colors[t]));
-                }
+                cut_from.extend(pieces.iter().map(|_| t));
                 if let Some(texture) = &texture {
                     let at = texture[t];
                     let between = |i: usize, j: usize| [0, 1].map(|k| 0.5 * (at[i][k] + at[j][k]));
@@ -122,7 +120,7 @@ impl SurfaceMesh {
             (surface.positions, surface.triangles) = (positions, cut);
             surface.texture_coordinates = texture.map(|_| cut_texture);
             surface.normals = normals.map(|_| cut_normals);
-            surface.colors = colors.map(|_| cut_colors);
+            surface.parts = parts.map(|parts| parts.of(cut_from));
             if middle.is_empty() {
                 return surface;
             }

@@ -8,7 +8,7 @@ use super::{Body, FrictionTable, Lists, Model, NamedMaterial, Obstacle, RigidBod
 use crate::cancel::{CancelToken, Cancelled};
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4, Tet4Rest, Tet10};
 use crate::math::Vec3;
-use crate::mesh::{CornerNormals, Embedding, TetMesh, quadratic, softening};
+use crate::mesh::{CornerNormals, Embedding, SurfaceParts, TetMesh, quadratic, softening};
 use crate::sparse::Pattern;
 
 /// A deformable body as it enters a model; all geometry in the world frame.
@@ -29,8 +29,8 @@ pub struct SoftBody {
     pub embedding: Embedding,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
-    /// Of the triangles of the drawn surface, linear RGB, if its file says (`SurfaceMesh::colors`).
-    pub colors: Option<Vec<[f32; 3]>>,
+    /// Of the drawn surface, if its file names or paints some (`SurfaceMesh::parts`).
+    pub parts: Option<SurfaceParts>,
     /// The same of normals at rest (`SurfaceMesh::normals`).
     pub normals: Option<Vec<CornerNormals>>,
     /// The surface that touches, if it is not the drawn one.
@@ -91,7 +91,7 @@ impl SoftBody {
             surface_triangles,
             embedding,
             texture_coordinates: None,
-            colors: None,
+            parts: None,
             normals: None,
             collision: None,
             fixed: vec![false; n],
@@ -195,7 +195,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         surface_triangles,
         embedding,
         texture_coordinates,
-        colors,
+        parts,
         normals,
         collision,
         fixed,
@@ -264,7 +264,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
         color,
         self_contact,
         texture_coordinates,
-        colors,
+        parts,
         normals,
     });
     model.rest_positions.extend(tets.positions);

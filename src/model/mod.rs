@@ -35,7 +35,7 @@ use crate::body::{BodyNumbering, BodyRef};
 use crate::element::{Cell, Element, ElementKind, Tet4, Tet10};
 use crate::material::Material;
 use crate::math::Vec3;
-use crate::mesh::CornerNormals;
+use crate::mesh::{CornerNormals, SurfaceParts};
 use crate::sparse::Pattern;
 
 /// The constant part of a simulation.
@@ -133,9 +133,9 @@ pub struct Body {
     pub self_contact: bool,
     /// Of the corners of the triangles of the drawn surface, if it has a texture (`SurfaceMesh::texture_coordinates`).
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
-    /// Of the triangles of the drawn surface, linear RGB, if its file says and the scene gives the body no colour
-    /// (`SurfaceMesh::colors`).
-    pub colors: Option<Vec<[f32; 3]>>,
+    /// Of the drawn surface, if its file names or paints some (`SurfaceMesh::parts`); without colours where the scene
+    /// gives the body one.
+    pub parts: Option<SurfaceParts>,
     /// The same of normals at rest (`SurfaceMesh::normals`).
     pub normals: Option<Vec<CornerNormals>>,
 }
@@ -383,6 +383,11 @@ impl Model {
     /// Positions of the vertices of the drawn surface for node positions `x`.
     pub fn surface_positions(&self, x: &[Vec3]) -> Vec<Vec3> {
         self.surface.positions(x)
+    }
+
+    /// That of one of them.
+    pub fn surface_position(&self, x: &[Vec3], vertex: usize) -> Vec3 {
+        interpolate(x, &self.surface.nodes[vertex], &self.surface.weights[vertex])
     }
 
     /// The first body whose collision surface is not the drawn one.

@@ -13,7 +13,7 @@ use super::error::{Diagnostic, Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
-use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies, Geometry, Role, Target};
+use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies, Geometry, ProbeRegion, Role, Target};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene};
@@ -188,8 +188,15 @@ impl Builder<'_> {
         let mut probes = vec![];
         for probe in &content.probes {
             let body = target(&probe.target);
-            let nodes = self.nodes(&model, body, probe.region.as_ref())?;
-            let vertices = self.vertices(&model, body, probe.region.as_ref())?;
+            let region = match &probe.part {
+                ProbeRegion::Whole => None,
+                ProbeRegion::Region(region) => Some(region),
+                ProbeRegion::Point(point) => {
+                    probes.push(Probe { name: probe.name.clone(), vertices: vec![nearest_vertex(&model, body, point)], nodes: vec![] });
+                    continue;
+                }
+            };
+            let (nodes, vertices) = (self.nodes(&model, body, region)?, self.vertices(&model, body, region)?);
             probes.push(Probe { name: probe.name.clone(), vertices, nodes });
         }
         model.attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
@@ -373,7 +380,8 @@ impl Builder<'_> {
             soft.surface_triangles.clone_from(triangles);
             soft.embedding.clone_from(embedding);
             soft.texture_coordinates.clone_from(&solid.texture_coordinates);
-            soft.colors = solid.colors.clone().filter(|_| body.color.is_none());
+            let is_painted = body.color.is_some();
+            soft.parts = solid.parts.clone().and_then(|parts| if is_painted { parts.unpainted() } else { Some(parts) });
             soft.normals = solid.normals.as_ref().map(|normals| normals.iter().map(|n| n.map(|n| turned(n, placement))).collect());
         }
         soft.collision.clone_from(&solid.collision);
@@ -476,6 +484,13 @@ fn notes(placed: &Placed) -> Vec<String> {
     let is_sized = !matches!(body.geometry, Geometry::Mesh { size: None, .. }) || placements.iter().any(|place| place.scaling() != 1.0);
     let hint = if is_sized { None } else { doctor::scale_hint(Aabb::of(&solid.tets.positions).extent().max()) };
     solid.notes.iter().chain(&hint).map(|note| format!("{}: {note}", body.name)).collect()
+}
+
+/// The vertex of the drawn surface of a deformable body that is nearest to a point of the world at the start.
+fn nearest_vertex(model: &Model, body: usize, point: &Vec3) -> u32 {
+    let distance = |v: &u32| (model.surface_position(&model.rest_positions, *v as usize) - point).norm_squared();
+    let used = model.surface.triangles[model.bodies[body].triangles.clone()].as_flattened();
+    used.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or_default()
 }
 
 /// A normal where a body is placed: scales are the same along all axes.

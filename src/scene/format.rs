@@ -471,5 +471,12 @@ static PROBE: Table = Table {
         Field::new("name", Kind::Name, "", Required, "Unique among probes."),
         Field::new("body", Kind::Text, "", Required, "Name of a deformable body."),
         Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Surface vertices that are averaged."),
+        Field::new(
+            "point",
+            Kind::Vector(ANY),
+            "m",
+            Optional("the region"),
+            "Instead of a region: the vertex of its surface that is nearest to this point of the world at the start, as the window sets one by a click.",
+        ),
     ],
 };

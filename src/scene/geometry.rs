@@ -11,8 +11,8 @@ use crate::element::ElementKind;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::{
-    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, Tags, TetMesh, assets, doctor,
-    embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
+    Border, CornerNormals, Embedding, Fineness, MeshData, MeshError, MeshFile, Method, Outside, SurfaceMesh, SurfaceParts, Tags, TetMesh,
+    assets, doctor, embed_unless, fill::voxel, open_mesh_unless, parse_surface, shapes,
 };
 use crate::model::NamedMaterial;
 
@@ -27,8 +27,8 @@ pub struct Solid {
     pub texture_coordinates: Option<Vec<[[f32; 2]; 3]>>,
     /// The same of normals, if the file has some.
     pub normals: Option<Vec<CornerNormals>>,
-    /// Of its triangles, linear RGB, if the file says.
-    pub colors: Option<Vec<[f32; 3]>>,
+    /// Its parts, if the file names or paints some.
+    pub parts: Option<SurfaceParts>,
     /// The surface that touches; none when it is the drawn one.
     pub collision: Option<Skin>,
     /// Unless the scene says what touches, it is not the drawn surface.
@@ -368,8 +368,8 @@ fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, elements: 
     let (tets, element) = elements.of_tets(tets, method == Method::Voxel)?;
     let embedding = embed_unless(&tets, &surface.positions, cancel)?;
     let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
-    let SurfaceMesh { triangles, texture_coordinates, normals, colors, .. } = surface;
-    Ok(Solid { texture_coordinates, normals, colors, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
+    let SurfaceMesh { triangles, texture_coordinates, normals, parts, .. } = surface;
+    Ok(Solid { texture_coordinates, normals, parts, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
 }
 
 /// Refuses a surface that is open or whose triangles do not agree which side is outside.
@@ -437,7 +437,7 @@ impl Solid {
             surface,
             texture_coordinates: None,
             normals: None,
-            colors: None,
+            parts: None,
             collision: None,
             touches_with_tets: false,
             may_settle: false,

@@ -201,7 +201,16 @@ pub struct GrabContent {
 pub struct ProbeContent {
     pub name: String,
     pub target: Target,
-    pub region: Option<Region>,
+    pub part: ProbeRegion,
+}
+
+/// What a probe follows.
+#[derive(Clone, Debug)]
+pub enum ProbeRegion {
+    Whole,
+    Region(Region),
+    /// The nearest vertex of the surface.
+    Point(Vec3),
 }
 
 /// One copy of one body.

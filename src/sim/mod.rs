@@ -41,6 +41,7 @@ pub use session::{GrowingSession, Session, SessionError, SessionHeader};
 pub use setting::Setting;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
+use threads::clock;
 pub use threads::{StepperError, Threaded};
 pub use values::commands_between;
 
@@ -51,7 +52,7 @@ use crate::contact::generate::set_apart;
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
 use crate::scene::{BackendChoice, Built, Force, LiveValues, Probe};
-use crate::step::{StepError, StepReport, Stepper, SurfacePositions, free_fall};
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions, THROWN_AWAY, free_fall};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
@@ -365,14 +366,17 @@ impl Simulation {
         };
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
         let loads = self.loads(control)?;
+        let start = clock();
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, ..report }),
             Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
                 self.tally.rollbacks += 1;
+                let thrown_away = clock() - start;
                 let before = self.stepper.state()?.clone();
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
                     first.follow(self.advance(dt * 0.5, halvings + 1, control)?);
                     first.attempts += 1;
+                    first.stages.add(THROWN_AWAY, thrown_away);
                     Ok(first)
                 });
                 self.unless_failed(halves, &before)

@@ -22,6 +22,11 @@ impl Entries {
     /// `n` zeros; `n` is rounded up to a multiple of [`PADDING`].
     pub fn reset(&mut self, n: usize) {
         self.0.clear();
+        self.resize(n);
+    }
+
+    /// `n` entries, whatever stood there before.
+    pub fn resize(&mut self, n: usize) {
         self.0.resize(n.div_ceil(PADDING), Line([0.0; PADDING]));
     }
 }

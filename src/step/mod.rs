@@ -21,7 +21,7 @@ pub(crate) use newton::NonlinearEquation;
 pub use predict::free_fall;
 #[cfg(test)]
 pub(crate) use predict::predict_positions;
-pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport};
+pub use report::{Clock, DeviceWork, StageTimes, StageWork, StepReport, THROWN_AWAY};
 pub use work::{IslandWork, Work};
 
 use std::any::Any;

@@ -216,6 +216,9 @@ impl PartialEq for StageTimes {
     }
 }
 
+/// The stage of attempts at a step that were given up for halves of it.
+pub const THROWN_AWAY: &str = "thrown away";
+
 impl StageTimes {
     pub fn new(clock: Clock) -> Self {
         Self { times: ArrayVec::new(), clock: Some(clock) }

@@ -151,12 +151,12 @@ fn bodies_are_cut_open_measured_and_probed() {
     window.click_at([at[0], at[1] - 150]); // closes the list
     window.click("plots.set_probe");
     window.click_at([at[0], at[1]]);
-    assert_eq!(window.wait("probe "), "probe cube 1");
+    assert_eq!(window.wait("probe "), "probe cube-1");
     window.key("Escape");
     window.key("period");
     window.wait("step ");
     let text = std::fs::read_to_string(saved(&mut window, "plots.csv")).unwrap();
-    let column = text.lines().next().unwrap().split(',').position(|name| name == "Probes: cube 1 [m]").unwrap();
+    let column = text.lines().next().unwrap().split(',').position(|name| name == "Probes: cube-1 [m]").unwrap();
     let of_last = text.lines().last().unwrap().split(',').nth(column).unwrap();
     assert!(of_last.parse::<f64>().is_ok(), "{of_last:?}");
     window.key("ctrl+q");

@@ -188,10 +188,10 @@ impl Session {
     }
 
     fn save_scene(&mut self, path: &Path) {
-        let path = with_ending(path);
+        let (path, probes) = (with_ending(path), self.probes_for_scene());
         let Some(document) = &mut self.document else { return };
         let folder = path.parent().unwrap_or(Path::new(""));
-        let written = document.text_for(folder).map_err(|error| error.to_string());
+        let written = document.text_for(folder, &probes).map_err(|error| error.to_string());
         match written.and_then(|text| OutputFile::save(&path, text.as_bytes()).map_err(|error| error.to_string())) {
             Ok(()) => {
                 document.saved_to(path.clone());

@@ -51,8 +51,10 @@ impl Session {
     }
 
     fn add_probe(&mut self, body: String, point: MaterialPoint) {
-        let n = self.points.probes.len() + 1;
-        let name = format!("{body} {n}");
+        // A name that the scene may have.
+        let plain = body.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+        let names = (1..).map(|n| format!("{}-{n}", plain.trim_matches('-')));
+        let Some(name) = names.into_iter().find(|name| !self.points.names.contains(name)) else { return };
         if point.probe(name.clone()).is_none() {
             self.tell(Severity::Info, format!("\"{body}\" keeps its shape: probes follow points of soft bodies"));
             return;
@@ -69,6 +71,12 @@ impl Session {
         self.points.names.truncate(n);
         self.points.probes.clear();
         self.watch_probes();
+    }
+
+    /// The probes that were set, as entries of the scene.
+    pub(super) fn probes_for_scene(&self) -> Vec<String> {
+        let Some(scene) = &self.live.scene else { return vec![] };
+        self.points.probes.iter().filter_map(|(name, point)| point.probe_of_scene(&scene.model, name)).collect()
     }
 
     fn watch_probes(&self) {

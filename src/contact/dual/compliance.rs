@@ -19,8 +19,10 @@ const CHUNK: usize = 64;
 
 /// Below this many entries a product is done by the calling thread: waking others costs more.
 const PARALLEL: usize = 1024 * 1024;
-/// Columns that are copied to the other triangle at once: as many cache lines are read.
+/// What is copied to the other triangle at once: as many columns as cache lines are read, and few enough rows, each of
+/// which is on a page of its own, that these are looked up once.
 const MIRRORED_COLUMNS: usize = 16;
+const MIRRORED_ROWS: usize = 64;
 
 /// Contacts of one body pair: they stand next to each other and meet the same others.
 #[derive(Clone, Debug)]
@@ -191,10 +193,10 @@ impl Compliance {
             gathered += group.width;
         }
         self.gathered_length = gathered;
-        self.entries.reset(offset);
+        self.entries.resize(offset);
     }
 
-    /// Copies the upper triangle to the lower one, some columns at a time: each is read along a row of its own.
+    /// Copies the upper triangle to the lower one, tile by tile.
     fn mirror(&mut self, cancel: &CancelToken) {
         for group in &self.groups {
             let (before, own) = self.entries.split_at_mut(group.offset);
@@ -205,11 +207,11 @@ impl Compliance {
                 }
                 let other = &self.groups[self.group_of[contacts.start] as usize];
                 let back = column_of(&self.neighbours[other.neighbours.clone()], group.contacts.start);
-                for columns in tiles(3 * contacts.len()) {
+                for (rows, columns) in tiles(3 * group.contacts.len(), 3 * contacts.len()) {
                     if cancel.has_been_cancelled() {
                         return;
                     }
-                    for row in 0..3 * group.contacts.len() {
+                    for row in rows {
                         for c in columns.clone() {
                             own[row * group.width + column + c] = before[other.offset + c * other.width + back + row];
                         }
@@ -217,11 +219,11 @@ impl Compliance {
                 }
                 column += 3 * contacts.len();
             }
-            for columns in tiles(3 * group.contacts.len()) {
+            for (rows, columns) in tiles(3 * group.contacts.len(), 3 * group.contacts.len()) {
                 if cancel.has_been_cancelled() {
                     return;
                 }
-                for row in columns.start..3 * group.contacts.len() {
+                for row in rows.start.max(columns.start)..rows.end {
                     for c in columns.start..columns.end.min(row / 3 * 3) {
                         own[row * group.width + group.own_column + c] = own[c * group.width + group.own_column + row];
                     }
@@ -294,9 +296,10 @@ fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
 }
 
-/// Columns that are mirrored at once.
-fn tiles(n_columns: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n_columns).step_by(MIRRORED_COLUMNS).map(move |first| first..n_columns.min(first + MIRRORED_COLUMNS))
+/// Rows and columns that are mirrored at once.
+fn tiles(n_rows: usize, n_columns: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let parts = |n: usize, size: usize| (0..n).step_by(size).map(move |first| first..n.min(first + size));
+    parts(n_rows, MIRRORED_ROWS).flat_map(move |rows| parts(n_columns, MIRRORED_COLUMNS).map(move |columns| (rows.clone(), columns)))
 }
 
 /// Column of the contacts that start with `first` among the neighbours.
@@ -373,6 +376,7 @@ fn fill_contact(
         }
         column += 3 * contacts.len();
     }
+    rows.chunks_exact_mut(group.width).for_each(|row| row[column..].fill(0.0));
     scale
 }
 

@@ -1,18 +1,22 @@
 //! The Cholesky factor of the compliance with something on its diagonal, dense within the envelope of its rows.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use super::Compliance;
 use crate::cancel::CancelToken;
-use crate::sparse::lanes::{Entries, add_transposed3, dot3};
+use crate::sparse::lanes::{Entries, dot3};
 
 /// Contacts of a block, and its rows.
 const CONTACTS: usize = 16;
 const ROWS: usize = 3 * CONTACTS;
+/// Entries of a block.
+const AREA: usize = ROWS * ROWS;
 
 /// `W + S = L L^T` with a diagonal S > 0, in f32. Rows are in blocks of [`ROWS`]; a block of rows begins with the first
 /// block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so that a
-/// solve is nothing but products.
+/// solve is nothing but products. Each block is stored by columns, as all products read it: `block[k * ROWS + r]`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShiftedFactor {
     /// The assembly of W that it belongs to ([`Compliance::stamp`]); 0: none.
@@ -22,7 +26,7 @@ pub(super) struct ShiftedFactor {
     first: Vec<usize>,
     /// First entry of each block of rows.
     offsets: Vec<usize>,
-    /// L, row by row, without the blocks of the diagonal.
+    /// L, block after block along each block of rows, without those of the diagonal.
     lower: Entries,
     /// Inverses of the blocks of the diagonal.
     inverses: Entries,
@@ -64,25 +68,21 @@ impl ShiftedFactor {
             let own = CONTACTS * i..w.n_contacts().min(CONTACTS * (i + 1));
             first.push(own.map(|k| w.first_neighbour(k) / CONTACTS).min().unwrap_or(i).min(i));
             offsets.push(end);
-            end += ROWS * ROWS * (i - first[i]);
+            end += AREA * (i - first[i]);
         }
         lower.reset(end);
-        inverses.reset(ROWS * ROWS * n_blocks);
-        block.reset(ROWS * ROWS);
+        inverses.reset(AREA * n_blocks);
+        block.reset(AREA);
     }
 
-    /// Entries from row to row of a block of rows.
-    fn stride(&self, i: usize) -> usize {
-        ROWS * (i - self.first[i])
-    }
-
-    /// The rows of L left of the diagonal, of a block of rows.
-    fn rows(&self, i: usize) -> &[f32] {
-        &self.lower[self.offsets[i]..self.offsets[i] + ROWS * self.stride(i)]
+    /// Where the block (i, j) of L stands, j < i.
+    fn place(&self, i: usize, j: usize) -> Range<usize> {
+        let at = self.offsets[i] + AREA * (j - self.first[i]);
+        at..at + AREA
     }
 
     fn inverse(&self, i: usize) -> &[f32] {
-        &self.inverses[ROWS * ROWS * i..ROWS * ROWS * (i + 1)]
+        &self.inverses[AREA * i..AREA * (i + 1)]
     }
 }
 
@@ -110,9 +110,16 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
                     break 'rows;
                 }
                 put_block(w, i, j, &shift, &mut block);
-                subtract_products(simd, factor, i, j, &mut block);
+                // Less the products of what both blocks of rows have to the left.
+                for k in factor.first[i].max(factor.first[j])..j {
+                    let (p, q) = (&factor.lower[factor.place(j, k)], &factor.lower[factor.place(i, k)]);
+                    add_product(simd, -1.0, p, q, &mut block);
+                }
                 if j < i {
-                    divide(simd, factor, i, j, &block);
+                    let place = factor.place(i, j);
+                    let quotient = &mut factor.lower[place];
+                    quotient.fill(0.0);
+                    add_product(simd, 1.0, &factor.inverses[AREA * j..AREA * (j + 1)], &block, quotient);
                     continue;
                 }
                 square.clear();
@@ -121,8 +128,8 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
                 if !is_definite {
                     break 'rows;
                 }
-                let inverse = &mut factor.inverses[ROWS * ROWS * i..ROWS * ROWS * (i + 1)];
-                inverse.iter_mut().zip(&square).for_each(|(inverse, v)| *inverse = *v as f32);
+                let inverse = &mut factor.inverses[AREA * i..AREA * (i + 1)];
+                inverse.iter_mut().enumerate().for_each(|(at, v)| *v = square[at % ROWS * ROWS + at / ROWS] as f32);
             }
         }
         (factor.block, factor.square) = (block, square);
@@ -130,12 +137,13 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
     }
 }
 
-/// Block (i, j) of W + S; 1 on the diagonal after the last contact.
+/// Block (i, j) of W + S by columns; 1 on the diagonal after the last contact. As W is symmetric these are the rows of
+/// the block (j, i).
 fn put_block(w: &Compliance, i: usize, j: usize, shift: &impl Fn(usize) -> f32, block: &mut [f32]) {
     block.fill(0.0);
     let n = w.n_contacts();
-    let columns = CONTACTS * j..n.min(CONTACTS * (j + 1));
-    for (k, rows) in (CONTACTS * i..).zip(block.chunks_exact_mut(3 * ROWS)) {
+    let columns = CONTACTS * i..n.min(CONTACTS * (i + 1));
+    for (k, rows) in (CONTACTS * j..).zip(block.chunks_exact_mut(3 * ROWS)) {
         if k < n {
             w.put_blocks(k, columns.clone(), ROWS, rows);
         }
@@ -148,41 +156,70 @@ fn put_block(w: &Compliance, i: usize, j: usize, shift: &impl Fn(usize) -> f32, 
     }
 }
 
-/// `block -= sum of L_ik L_jk^T` over k < j.
+/// Columns of a product that are summed up at once, and registers of rows of each: so many sums fit into registers.
+const COLUMNS: usize = 4;
+const REGISTERS: usize = 3;
+
+/// `out += sign q p^T`, of three blocks.
 #[inline(always)]
-fn subtract_products<S: Simd>(simd: S, factor: &ShiftedFactor, i: usize, j: usize, block: &mut [f32]) {
-    let start = factor.first[i].max(factor.first[j]);
-    if start >= j {
-        return;
-    }
-    let length = ROWS * (j - start);
-    let (stride, stride_j) = (factor.stride(i), factor.stride(j));
-    let rows = &factor.rows(i)[ROWS * (start - factor.first[i])..];
-    let rows_j = &factor.rows(j)[ROWS * (start - factor.first[j])..];
-    for c in 0..ROWS {
-        let x = &rows_j[c * stride_j..c * stride_j + length];
-        for r in (0..ROWS).step_by(3) {
-            let product = dot3(simd, &rows[r * stride..], stride, x);
-            for k in 0..3 {
-                block[(r + k) * ROWS + c] -= product[k];
+fn add_product<S: Simd>(simd: S, sign: f32, p: &[f32], q: &[f32], out: &mut [f32]) {
+    let (out, _) = S::as_mut_simd_f32s(out);
+    let (q, _) = S::as_simd_f32s(q);
+    let width = ROWS / S::F32_LANES;
+    for column in (0..ROWS).step_by(COLUMNS) {
+        for first in (0..width).step_by(REGISTERS) {
+            let mut sums = [[simd.splat_f32s(0.0); REGISTERS]; COLUMNS];
+            for (p, q) in p.chunks_exact(ROWS).zip(q.chunks_exact(width)) {
+                let q: [S::f32s; REGISTERS] = [q[first], q[first + 1], q[first + 2]];
+                for c in 0..COLUMNS {
+                    let p = simd.splat_f32s(p[column + c]);
+                    for r in 0..REGISTERS {
+                        sums[c][r] = simd.mul_add_f32s(p, q[r], sums[c][r]);
+                    }
+                }
+            }
+            let sign = simd.splat_f32s(sign);
+            for (c, sums) in sums.iter().enumerate() {
+                for (r, sum) in sums.iter().enumerate() {
+                    let out = &mut out[(column + c) * width + first + r];
+                    *out = simd.mul_add_f32s(sign, *sum, *out);
+                }
             }
         }
     }
 }
 
-/// `L_ij = block L_jj^-T`.
+/// `out += sign block x`.
 #[inline(always)]
-fn divide<S: Simd>(simd: S, factor: &mut ShiftedFactor, i: usize, j: usize, block: &[f32]) {
-    let (stride, at) = (factor.stride(i), factor.offsets[i] + ROWS * (j - factor.first[i]));
-    let inverse = &factor.inverses[ROWS * ROWS * j..ROWS * ROWS * (j + 1)];
-    for c in 0..ROWS {
-        let x = &inverse[c * ROWS..(c + 1) * ROWS];
-        for r in (0..ROWS).step_by(3) {
-            let quotient = dot3(simd, &block[r * ROWS..], ROWS, x);
-            for k in 0..3 {
-                factor.lower[at + (r + k) * stride + c] = quotient[k];
+fn add_block<S: Simd>(simd: S, sign: f32, block: &[f32], x: &[f32], out: &mut [f32]) {
+    let (out, _) = S::as_mut_simd_f32s(out);
+    let (block, _) = S::as_simd_f32s(block);
+    let width = ROWS / S::F32_LANES;
+    for first in (0..width).step_by(REGISTERS) {
+        // Two sums a register: one waits for itself.
+        let mut sums = [[simd.splat_f32s(0.0); REGISTERS]; 2];
+        for (x, columns) in x.as_chunks::<2>().0.iter().zip(block.chunks_exact(2 * width)) {
+            for k in 0..2 {
+                let x = simd.splat_f32s(x[k]);
+                for r in 0..REGISTERS {
+                    sums[k][r] = simd.mul_add_f32s(x, columns[k * width + first + r], sums[k][r]);
+                }
             }
         }
+        let sign = simd.splat_f32s(sign);
+        for r in 0..REGISTERS {
+            let sum = simd.add_f32s(sums[0][r], sums[1][r]);
+            out[first + r] = simd.mul_add_f32s(sign, sum, out[first + r]);
+        }
+    }
+}
+
+/// `out += sign block^T x`.
+#[inline(always)]
+fn add_transposed_block<S: Simd>(simd: S, sign: f32, block: &[f32], x: &[f32], out: &mut [f32]) {
+    for (columns, out) in block.chunks_exact(3 * ROWS).zip(out.as_chunks_mut::<3>().0) {
+        let product = dot3(simd, columns, ROWS, x);
+        out.iter_mut().zip(product).for_each(|(out, product)| *out += sign * product);
     }
 }
 
@@ -228,32 +265,22 @@ impl WithSimd for Solve<'_> {
         let Self { factor, x, memory } = self;
         for i in 0..factor.first.len() {
             let (before, own) = x.split_at_mut(ROWS * i);
-            let (before, own) = (&before[ROWS * factor.first[i]..], &mut own[..ROWS]);
-            let (rows, stride) = (factor.rows(i), factor.stride(i));
-            if stride > 0 {
-                for (r, own) in own.chunks_exact_mut(3).enumerate() {
-                    let product = dot3(simd, &rows[3 * r * stride..], stride, before);
-                    own.iter_mut().zip(product).for_each(|(own, product)| *own -= product);
-                }
+            let own = &mut own[..ROWS];
+            for j in factor.first[i]..i {
+                add_block(simd, -1.0, &factor.lower[factor.place(i, j)], &before[ROWS * j..ROWS * (j + 1)], own);
             }
             memory.copy_from_slice(own);
-            for (r, own) in own.chunks_exact_mut(3).enumerate() {
-                own.copy_from_slice(&dot3(simd, &factor.inverse(i)[3 * r * ROWS..], ROWS, memory));
-            }
+            own.fill(0.0);
+            add_block(simd, 1.0, factor.inverse(i), memory, own);
         }
         for i in (0..factor.first.len()).rev() {
             let (before, own) = x.split_at_mut(ROWS * i);
-            let (before, own) = (&mut before[ROWS * factor.first[i]..], &mut own[..ROWS]);
-            memory.fill(0.0);
-            for (r, own) in own.chunks_exact(3).enumerate() {
-                add_transposed3(simd, &factor.inverse(i)[3 * r * ROWS..], ROWS, [own[0], own[1], own[2]], memory);
-            }
-            own.copy_from_slice(memory);
-            let (rows, stride) = (factor.rows(i), factor.stride(i));
-            if stride > 0 {
-                for (r, own) in own.chunks_exact(3).enumerate() {
-                    add_transposed3(simd, &rows[3 * r * stride..], stride, [-own[0], -own[1], -own[2]], before);
-                }
+            let own = &mut own[..ROWS];
+            memory.copy_from_slice(own);
+            own.fill(0.0);
+            add_transposed_block(simd, 1.0, factor.inverse(i), memory, own);
+            for j in factor.first[i]..i {
+                add_transposed_block(simd, -1.0, &factor.lower[factor.place(i, j)], own, &mut before[ROWS * j..ROWS * (j + 1)]);
             }
         }
     }

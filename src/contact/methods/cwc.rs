@@ -169,6 +169,11 @@ impl RowSolver for Cwc {
         self.counted.resize(dv.len(), false);
     }
 
+    fn end(&mut self) {
+        // Factors of single steps are large.
+        self.present.clear();
+    }
+
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
         let mut solved = RowsSolved::default();
         let is_large = |block: &Block| block.rest.is_none() && block.segment.unknowns.len() > 2;

@@ -1,19 +1,17 @@
 //! Block Gauss-Seidel on the elastic part of the contact problem, body by body.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use crate::math::{Mat3, Vec3, split_mut};
 use crate::sparse::System;
 
-/// Forward sweeps on `A x = rhs + impulses`, each for one product with A, residual included. With A = D + Lo + Up, a
-/// sweep needs `Up x` of what it begins with and the residual that of what it ends with, so the latter is kept for the
-/// next. Both halves of the matrix of a body are read one soon after the other.
+/// Forward sweeps on `A x = rhs + impulses`, residual included, each of which reads half of A. With A = D + Lo + Up, a
+/// sweep needs `Up x` of what it begins with, and the residual that of what it ends with, which the next sweep begins
+/// with. As Up is the transpose of Lo, the blocks that are read for `Lo x` add up to it on the way.
 #[derive(Debug, Default)]
 pub struct GaussSeidel {
-    /// Up x.
-    upper: Vec<Vec3>,
+    /// Up x, and what becomes of it in a sweep.
+    upper: [Vec<Vec3>; 2],
     residual: Vec<Vec3>,
     /// What springs on points add to A x; they act with the old values.
     springs: Vec<Vec3>,
@@ -22,7 +20,8 @@ pub struct GaussSeidel {
 /// The part of the vectors that belongs to a body.
 struct Part<'a> {
     x: &'a mut [Vec3],
-    upper: &'a mut [Vec3],
+    upper: &'a [Vec3],
+    next_upper: &'a mut [Vec3],
     residual: &'a mut [Vec3],
     springs: &'a [Vec3],
     rhs: &'a [Vec3],
@@ -32,7 +31,8 @@ struct Part<'a> {
 impl GaussSeidel {
     /// The residual of `x`, before the first sweep.
     pub fn begin(&mut self, system: &System, rhs: &[Vec3], impulses: &[Vec3], x: &mut [Vec3]) {
-        for vector in [&mut self.upper, &mut self.residual, &mut self.springs] {
+        let [upper, next_upper] = &mut self.upper;
+        for vector in [upper, next_upper, &mut self.residual, &mut self.springs] {
             vector.clear();
             vector.resize(x.len(), Vec3::zeros());
         }
@@ -60,14 +60,16 @@ impl GaussSeidel {
         each: &(impl Fn(Body, &mut Part) + Sync),
     ) {
         let lengths = || system.segments.iter().map(|segment| segment.unknowns.len());
-        let vectors = [x, &mut self.upper, &mut self.residual].map(|vector| split_mut(vector, lengths()));
-        let [x, upper, residual] = vectors;
+        let [upper, next_upper] = &mut self.upper;
+        let vectors = [x, next_upper, &mut self.residual].map(|vector| split_mut(vector, lengths()));
+        let [x, next_upper, residual] = vectors;
         let springs = &self.springs;
-        (system.segments, x, upper, residual).into_par_iter().for_each(|(segment, x, upper, residual)| {
+        (system.segments, x, next_upper, residual).into_par_iter().for_each(|(segment, x, next_upper, residual)| {
             let places = segment.places();
-            let (springs, rhs, impulses) = (&springs[places.clone()], &rhs[places.clone()], &impulses[places]);
-            each(Body { system, first: segment.unknowns.start }, &mut Part { x, upper, residual, springs, rhs, impulses });
+            let [upper, springs, rhs, impulses] = [upper, springs, rhs, impulses].map(|vector| &vector[places.clone()]);
+            each(Body { system, first: segment.unknowns.start }, &mut Part { x, upper, next_upper, residual, springs, rhs, impulses });
         });
+        self.upper.swap(0, 1);
     }
 
     /// Springs on points, and fixed nodes.
@@ -98,21 +100,30 @@ struct Body<'a> {
 
 impl<'a> Body<'a> {
     fn look(self, part: &mut Part) {
-        for i in 0..part.x.len() {
-            let load = part.rhs[i] + part.impulses[i] - self.lower(i, part.x);
-            part.residual[i] = load - self.own(i) * part.x[i];
-        }
-        self.take_upper(part);
+        self.for_each_row(part, &|_, _, _, _| {});
     }
 
     fn sweep(self, part: &mut Part) {
-        for i in 0..part.x.len() {
-            let load = part.rhs[i] + part.impulses[i] - self.lower(i, part.x);
-            let residual = load - self.own(i) * part.x[i] - part.upper[i] - part.springs[i];
+        self.for_each_row(part, &|part, i, own, load| {
+            let residual = load - own * part.x[i] - part.upper[i] - part.springs[i];
             part.x[i] += self.system.a.inverse_diagonals[self.first + i] * residual;
-            part.residual[i] = load - self.own(i) * part.x[i];
+        });
+    }
+
+    /// Hands each row in turn to `change`, with its block of D and its load less Lo x; then adds to Up x and to the
+    /// residual what the value makes of it.
+    fn for_each_row(self, part: &mut Part, change: &impl Fn(&mut Part, usize, &Mat3, Vec3)) {
+        part.next_upper.fill(Vec3::zeros());
+        for i in 0..part.x.len() {
+            let (columns, blocks) = self.lower(i);
+            let entries = || columns.iter().map(|column| *column as usize - self.first).zip(blocks);
+            let load = entries().fold(part.rhs[i] + part.impulses[i], |load, (j, block)| load - block * part.x[j]);
+            let own = self.own(i);
+            change(part, i, own, load);
+            part.residual[i] = load - own * part.x[i];
+            entries().for_each(|(j, block)| part.next_upper[j] += block.tr_mul(&part.x[i]));
         }
-        self.take_upper(part);
+        part.residual.iter_mut().zip(&*part.next_upper).for_each(|(residual, upper)| *residual -= upper);
     }
 
     /// The block of D.
@@ -125,30 +136,13 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Lo x.
-    fn lower(self, i: usize, x: &[Vec3]) -> Vec3 {
-        let pattern = self.system.pattern;
-        match pattern.diagonals.get(self.first + i) {
-            Some(diagonal) => self.product(pattern.row_starts[self.first + i] as usize..*diagonal as usize, x),
-            None => Vec3::zeros(),
-        }
-    }
-
-    /// Takes Up x, and its part of the residual.
-    fn take_upper(self, part: &mut Part) {
-        let pattern = self.system.pattern;
-        for i in 0..part.x.len() {
-            let Some(diagonal) = pattern.diagonals.get(self.first + i) else { return };
-            let after = *diagonal as usize + 1..pattern.row_starts[self.first + i + 1] as usize;
-            part.upper[i] = self.product(after, part.x);
-            part.residual[i] -= part.upper[i];
-        }
-    }
-
-    /// Of some blocks of a row with the values that belong to them.
-    fn product(self, blocks: Range<usize>, x: &[Vec3]) -> Vec3 {
+    /// The blocks of Lo, and their columns.
+    fn lower(self, i: usize) -> (&'a [u32], &'a [Mat3]) {
         let System { a, pattern, .. } = self.system;
-        let entries = pattern.columns[blocks.clone()].iter().zip(&a.blocks[blocks]);
-        entries.fold(Vec3::zeros(), |sum, (column, block)| sum + block * x[*column as usize - self.first])
+        let row = match pattern.diagonals.get(self.first + i) {
+            Some(diagonal) => pattern.row_starts[self.first + i] as usize..*diagonal as usize,
+            None => 0..0,
+        };
+        (&pattern.columns[row.clone()], &a.blocks[row])
     }
 }

@@ -27,6 +27,9 @@ pub trait RowSolver: Send {
     /// The solve of another problem begins, at the velocity change `dv`.
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]);
 
+    /// That solve is over: what only it needs goes.
+    fn end(&mut self) {}
+
     /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy`
     /// [m]. It may put the rows in another order, and solve the first ones of a problem less finely
     /// ([`RowsSolved::accuracy`]).

@@ -219,7 +219,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     Some(SoftBody {
         element,
         texture_coordinates,
-        colors: None,
+        parts: None,
         normals,
         name: body.name.clone(),
         material: named("", material),

@@ -69,14 +69,17 @@ fn gltf_plays_the_frames() {
 }
 
 #[test]
-fn gltf_keeps_the_colors_of_triangles() {
+fn gltf_keeps_the_names_and_colors_of_triangles() {
     let folder = folder("gltf-colors");
     let (subject, frame) = two_colors();
-    let want = subject.model.bodies[0].colors.clone().unwrap();
+    let want = subject.model.bodies[0].parts.as_ref().and_then(SurfaceParts::colors).unwrap();
     for name in ["a.glb", "b.gltf"] {
         export(&folder.join(name), &subject, std::slice::from_ref(&frame));
         let mesh = crate::mesh::read_surface(&folder.join(name)).unwrap();
-        let colors = mesh.colors.as_ref().unwrap();
+        let parts = mesh.parts.as_ref().unwrap();
+        let names: Vec<&str> = parts.parts.iter().map(|part| part.name.as_str()).collect();
+        assert!(names.contains(&"ball / west") && names.contains(&"ball / east"), "{name}: {names:?}");
+        let colors = parts.colors().unwrap();
         for (side, color) in COLORS.iter().enumerate() {
             let of_color: Vec<usize> = (0..colors.len()).filter(|&t| colors[t] == *color).collect();
             assert_eq!(of_color.len(), want.iter().filter(|c| *c == color).count(), "{name}");

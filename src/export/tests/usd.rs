@@ -102,7 +102,14 @@ fn usd_keeps_the_colors_of_triangles() {
     export(&folder.join("a.usda"), &subject, &[frame]);
     let text = std::fs::read_to_string(folder.join("a.usda")).unwrap();
     let lines: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("color3f[] primvars:displayColor = ")).collect();
-    let colors: Vec<String> = subject.model.bodies[0].colors.iter().flatten().map(|[r, g, b]| format!("({r}, {g}, {b})")).collect();
+    let colors: Vec<String> = subject.model.bodies[0]
+        .parts
+        .as_ref()
+        .and_then(SurfaceParts::colors)
+        .unwrap()
+        .iter()
+        .map(|[r, g, b]| format!("({r}, {g}, {b})"))
+        .collect();
     assert_eq!(lines[0], format!("[{}] (", colors.join(", ")));
     assert!(lines.len() == 5 && lines[1..].iter().all(|line| line.ends_with(")]")), "other bodies have one colour each");
     std::fs::remove_dir_all(&folder).unwrap();

@@ -50,13 +50,13 @@ pub(super) fn close_small_holes(surface: &mut SurfaceMesh) {
             }
         }
     }
-    // A lid is flat and takes up texture and colour of the triangles around it.
-    if let Some(colors) = &mut surface.colors {
-        let mut at = vec![[1.0; 3]; surface.positions.len()];
-        for (triangle, color) in surface.triangles[..before].iter().zip(&*colors) {
-            triangle.iter().for_each(|&v| at[v as usize] = *color);
+    // A lid is flat and takes up texture and part of the triangles around it.
+    if let Some(parts) = &mut surface.parts {
+        let mut at = vec![0; surface.positions.len()];
+        for (triangle, part) in surface.triangles[..before].iter().zip(&parts.of_triangles) {
+            triangle.iter().for_each(|&v| at[v as usize] = *part);
         }
-        colors.extend(surface.triangles[before..].iter().map(|t| at[t[0] as usize]));
+        parts.of_triangles.extend(surface.triangles[before..].iter().map(|t| at[t[0] as usize]));
     }
     if let Some(mut normals) = surface.normals.take() {
         normals.extend((before..surface.triangles.len()).map(|t| surface.flat_normals(t)));

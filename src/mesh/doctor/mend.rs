@@ -50,7 +50,7 @@ pub fn mend_unless(surface: SurfaceMesh, cancel: &CancelToken) -> Result<(Surfac
     }
     mended.triangles = triangles.iter().map(|t| t.map(|v| index_of[v as usize])).collect();
     mended.texture_coordinates = surface.texture_coordinates.map(|texture| kept.iter().map(|&t| texture[t]).collect());
-    mended.colors = surface.colors.map(|colors| kept.iter().map(|&t| colors[t]).collect());
+    mended.parts = surface.parts.map(|parts| parts.of(kept.iter().copied()));
     mended.normals = surface.normals.map(|normals| kept.iter().map(|&t| normals[t]).collect());
     cancel.check()?;
     orient(&mut mended);

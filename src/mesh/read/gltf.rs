@@ -16,7 +16,7 @@ use self::document::Document;
 use super::cursor::{Scalar, shortened};
 use super::{Fault, MeshFile, Source};
 use crate::math::{Mat3, Vec3};
-use crate::mesh::{CornerNormals, SurfaceMesh};
+use crate::mesh::{CornerNormals, SurfaceMesh, SurfacePart, SurfaceParts};
 
 /// Nodes that show one mesh many times may not make more vertices or triangles of it than this, or than the file has
 /// bytes.
@@ -32,13 +32,12 @@ struct Reader {
     /// Normals of the corners of each triangle, up to the last part with normals; 0 in parts without normals, which
     /// then get the normals of their triangles.
     normals: Vec<CornerNormals>,
-    /// Colours of triangles, up to the last part with a colour.
-    colors: Vec<[f32; 3]>,
+    parts: SurfaceParts,
     notes: Vec<String>,
 }
 
-/// Of parts without a colour beside others that have one.
-const UNCOLORED: [f32; 3] = [0.5; 3];
+/// Names of parts that a note tells.
+const MOST_TOLD: usize = 5;
 
 /// The vertices of one part of a mesh: their place in the surface, and what the corners of triangles take from them.
 struct Part {
@@ -46,7 +45,8 @@ struct Part {
     n_vertices: usize,
     texture: Vec<[f32; 2]>,
     normals: Vec<[f32; 3]>,
-    color: Option<[f32; 3]>,
+    /// Its place among the parts that are told from each other.
+    place: u32,
     /// Whether the part's transform mirrors, which turns triangles inside out.
     is_mirrored: bool,
 }
@@ -65,24 +65,34 @@ pub(super) fn parse(source: Source, beside: super::Beside) -> Result<MeshFile, F
     let buffers: Vec<Vec<u8>> =
         document.buffers.iter().enumerate().map(|(i, buffer)| load(buffer, i, binary, beside)).collect::<Result<_, _>>()?;
     check_views(&document.buffer_views, &buffers)?;
-    let (texture, normals, colors, notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut reader = Reader { document, buffers, surface: SurfaceMesh::default(), texture, normals, colors, notes };
+    let (texture, normals, parts, notes) = (Vec::new(), Vec::new(), SurfaceParts::default(), Vec::new());
+    let mut reader = Reader { document, buffers, surface: SurfaceMesh::default(), texture, normals, parts, notes };
     reader.scene()?;
-    let Reader { mut surface, mut texture, mut normals, mut colors, notes, .. } = reader;
+    let Reader { mut surface, mut texture, mut normals, parts, mut notes, .. } = reader;
     let n_triangles = surface.triangles.len();
     if !texture.is_empty() {
         texture.resize(n_triangles, Default::default());
         surface.texture_coordinates = Some(texture);
     }
-    if !colors.is_empty() {
-        colors.resize(n_triangles, UNCOLORED);
-        surface.colors = Some(colors);
+    if parts.parts.len() > 1 || parts.parts.iter().any(|part| part.color.is_some()) {
+        notes.extend(told_names(&parts));
+        surface.parts = Some(parts);
     }
     if !normals.is_empty() {
         normals.resize(n_triangles, Default::default());
         surface.normals = Some(normals);
     }
     Ok(MeshFile { notes, ..surface.into() })
+}
+
+/// What a user wants to know of the names of parts, if there are some.
+fn told_names(parts: &SurfaceParts) -> Option<String> {
+    let mut names: Vec<&str> = parts.parts.iter().map(|part| part.name.as_str()).filter(|name| !name.is_empty()).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(MOST_TOLD);
+    names.truncate(MOST_TOLD);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (names.len() > 1).then(|| format!("its parts keep their names in exports: {}{rest}", names.join(", ")))
 }
 
 fn shortened_reason(reason: &str) -> String {
@@ -105,7 +115,7 @@ impl Reader {
         let n_nodes = nodes.len();
         if n_nodes == 0 {
             for mesh in 0..self.document.meshes.len() {
-                self.mesh(mesh, &Matrix4::identity())?;
+                self.mesh(mesh, None, &Matrix4::identity())?;
             }
         }
         let mut seen = vec![false; n_nodes];
@@ -120,7 +130,8 @@ impl Reader {
             let world = parent * node.transform();
             waiting.extend(node.children.iter().rev().map(|&child| (child, world)));
             if let Some(mesh) = node.mesh {
-                self.mesh(mesh, &world)?;
+                let name = node.name.clone();
+                self.mesh(mesh, name, &world)?;
             }
         }
         if skins > 0 {
@@ -129,9 +140,11 @@ impl Reader {
         Ok(())
     }
 
-    /// Adds all parts of a mesh, placed by a transform.
-    fn mesh(&mut self, mesh: usize, world: &Matrix4<f64>) -> Result<(), Fault> {
-        let n_primitives = self.document.meshes.get(mesh).ok_or_else(|| missing("mesh", mesh))?.primitives.len();
+    /// Adds all parts of a mesh, placed by a transform. `name`: that of its node.
+    fn mesh(&mut self, mesh: usize, name: Option<String>, world: &Matrix4<f64>) -> Result<(), Fault> {
+        let entry = self.document.meshes.get(mesh).ok_or_else(|| missing("mesh", mesh))?;
+        let n_primitives = entry.primitives.len();
+        let name = name.or_else(|| entry.name.clone()).unwrap_or_default();
         for i in 0..n_primitives {
             let primitive = &self.document.meshes[mesh].primitives[i];
             let (mode, indices) = (primitive.mode.unwrap_or(4), primitive.indices);
@@ -145,7 +158,7 @@ impl Reader {
                 n_vertices: self.add_vertices(mesh, positions, world)?,
                 texture: self.texture_coordinates(texture)?,
                 normals: self.normals(normals, world)?,
-                color: self.document.color(&self.document.meshes[mesh].primitives[i]),
+                place: self.place_of(mesh, i, &name),
                 is_mirrored: world.determinant() < 0.0,
             };
             let corners = self.corners(mesh, indices, part.n_vertices)?;
@@ -156,6 +169,20 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The place among the parts of what a primitive shows under this name: its material tells it from others of the mesh.
+    fn place_of(&mut self, mesh: usize, primitive: usize, name: &str) -> u32 {
+        let primitives = &self.document.meshes[mesh].primitives;
+        let material = self.document.material_name(&primitives[primitive]).filter(|_| primitives.len() > 1 || name.is_empty());
+        let name = [Some(name).filter(|name| !name.is_empty()), material].into_iter().flatten().collect::<Vec<_>>().join(" / ");
+        let part = SurfacePart { name: shortened(&name), color: self.document.color(&primitives[primitive]) };
+        let parts = &mut self.parts.parts;
+        let place = parts.iter().position(|known| *known == part).unwrap_or(parts.len());
+        if place == parts.len() {
+            parts.push(part);
+        }
+        place as u32
     }
 
     /// Adds the vertices of a part and counts them.
@@ -208,10 +235,7 @@ impl Reader {
         let triangle = if part.is_mirrored { [a, c, b] } else { [a, b, c] };
         let before = self.surface.triangles.len();
         self.surface.triangles.push(triangle.map(|corner| (part.first + corner) as u32));
-        if let Some(color) = part.color {
-            self.colors.resize(before, UNCOLORED);
-            self.colors.push(color);
-        }
+        self.parts.of_triangles.push(part.place);
         if !part.texture.is_empty() {
             self.texture.resize(before, Default::default());
             self.texture.push(triangle.map(|corner| part.texture.get(corner).copied().unwrap_or_default()));

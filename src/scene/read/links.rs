@@ -1,6 +1,6 @@
 //! Entries that name bodies and parts of bodies: regions, contact pairs, attachments, forces, grabs, probes.
 
-use super::{AttachmentContent, BodyContent, EndContent, ForceContent, GrabContent, ProbeContent, Reader, Role, Target};
+use super::{AttachmentContent, BodyContent, EndContent, ForceContent, GrabContent, ProbeContent, ProbeRegion, Reader, Role, Target};
 use crate::math::Vec3;
 use crate::model::{Ball, Extent, MAX_GRABS};
 use crate::scene::error::unknown;
@@ -193,9 +193,17 @@ impl Reader<'_> {
         self.unique(&nodes, "probes");
         let mut probes = vec![];
         for node in &nodes {
-            let region = node.opt_table("region").map(|r| self.region(&r));
-            if let Some(target) = self.target(node, bodies) {
-                probes.push(ProbeContent { name: node.text("name"), target, region: region.flatten() });
+            let part = match (node.opt_table("region"), node.opt_vector("point")) {
+                (None, None) => Some(ProbeRegion::Whole),
+                (Some(region), None) => self.region(&region).map(ProbeRegion::Region),
+                (None, Some(point)) => Some(ProbeRegion::Point(point)),
+                (Some(_), Some(_)) => {
+                    self.complain(node, "point", "a probe follows a region or a point; give one of them");
+                    None
+                }
+            };
+            if let (Some(target), Some(part)) = (self.target(node, bodies), part) {
+                probes.push(ProbeContent { name: node.text("name"), target, part });
             }
         }
         probes

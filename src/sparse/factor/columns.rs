@@ -4,6 +4,7 @@
 //! the blocks of the tree from that of node j to the root. So a node that is touched takes a short sweep up its way
 //! (`contact-speed.md` 4.2 c), and each pair of touched nodes one product over the way that both have in common.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pulp::{Arch, Simd, WithSimd};
@@ -18,6 +19,10 @@ use crate::memory::Pool;
 const AT_ONCE: usize = 16;
 /// Nodes whose products one thread takes, at least.
 const NODES: usize = 8;
+/// A request may bring as many more as this part of it.
+const MORE: usize = 4;
+/// The stamp of the next columns.
+static STAMPS: AtomicU64 = AtomicU64::new(1);
 /// Rows and columns of blocks that are turned over together.
 const SQUARE: usize = 16;
 /// A block that nobody has asked for: no block of a factor is like that.
@@ -28,6 +33,8 @@ const ABSENT: Block = [f32::NAN; 9];
 /// whomever and with whichever others it is asked for: a run that is resumed goes on as if it had not stopped.
 #[derive(Debug)]
 pub struct Columns {
+    /// A number that tells them from all others.
+    stamp: u64,
     /// Row of each node, `u32::MAX` for nodes outside the set.
     row_of: Vec<u32>,
     /// By row: in the order of the tree, where neighbours share most of the way.
@@ -82,9 +89,12 @@ struct Kept {
 }
 
 /// What a request found: the blocks between its nodes, as far as the memory allows. They are of the [`Columns`] that it
-/// was made to.
+/// was made to, and stay for the next request: what rests touches the same nodes step after step.
 #[derive(Debug, Default)]
 pub struct Requested {
+    /// [`Columns::stamp`] of those; 0: none, or not all that was asked for.
+    stamp: u64,
+    wanted: Vec<usize>,
     asked: Vec<usize>,
     new: Vec<usize>,
     /// By row.
@@ -109,9 +119,29 @@ impl Requested {
         (!b[0].is_nan()).then_some([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]])
     }
 
-    /// Lets the columns go; memory is kept for the next request.
+    /// Lets the columns go; blocks and memory are kept for the next request.
     pub fn clear(&mut self) {
         self.columns.clear();
+    }
+
+    /// Whether the blocks of all rows that are wanted are here.
+    fn has_wanted(&self) -> bool {
+        self.wanted.iter().all(|row| self.places[*row] != u32::MAX)
+    }
+
+    /// What is asked for: the rows that are wanted, and those of the last request where that are few more: contacts come
+    /// and go.
+    fn ask(&mut self, keeps: bool, capacity: usize) {
+        let Self { wanted, asked, .. } = self;
+        let n = wanted.len();
+        if keeps {
+            asked.extend_from_slice(wanted);
+            asked.sort_unstable();
+            asked.dedup();
+        }
+        if !keeps || asked.len() > capacity.min(n + n / MORE) {
+            asked.clone_from(wanted);
+        }
     }
 
     /// Packs the blocks between what was asked for; `n_rows`: of the set.
@@ -174,13 +204,15 @@ impl Columns {
         let kept = Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 });
         let capacity = (limit / column_memory).max(1);
         let way_memory = ways.iter().map(|way| way.memory).max().unwrap_or(0);
-        Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
+        let stamp = next_stamp();
+        Self { stamp, row_of, nodes, block_of, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
     }
 
     /// Those of another factor in the same order, of the same nodes.
     pub fn of_factor(&self) -> Self {
         let Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, .. } = self;
         Self {
+            stamp: next_stamp(),
             row_of: row_of.clone(),
             nodes: nodes.clone(),
             block_of: block_of.clone(),
@@ -197,11 +229,16 @@ impl Columns {
     /// than the memory, some of its nodes stay without, and so they do once `cancel` is cancelled. Nodes outside the set
     /// are passed over.
     pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
-        let Requested { asked, new, columns, is_complete, .. } = found;
-        asked.clear();
-        asked.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
-        asked.sort_unstable();
-        asked.dedup();
+        found.wanted.clear();
+        found.wanted.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
+        found.wanted.sort_unstable();
+        found.wanted.dedup();
+        let is_same = found.stamp == self.stamp;
+        if is_same && found.has_wanted() {
+            return;
+        }
+        found.ask(is_same, self.capacity);
+        let Requested { stamp, asked, new, columns, is_complete, .. } = found;
         *is_complete = asked.len() <= self.capacity;
         asked.truncate(self.capacity);
         self.kept().find(asked, columns);
@@ -224,6 +261,7 @@ impl Columns {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
             self.kept().keep(filled, self.capacity);
         }
+        *stamp = if *is_complete && !cancel.has_been_cancelled() { self.stamp } else { 0 };
         found.pack(self.n_rows());
     }
 
@@ -349,6 +387,10 @@ impl Columns {
         }
         self.ways[a].end
     }
+}
+
+fn next_stamp() -> u64 {
+    STAMPS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Names a block of the tree and those above it.

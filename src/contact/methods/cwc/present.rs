@@ -17,7 +17,7 @@ use crate::sparse::{Columns, RestFactor, SingleBlock};
 /// Applications of a factor that take as long as to make one: of a factor that stays in the cache, and of a larger one.
 const PRICES: [u32; 2] = [100, 45];
 /// Factors up to this memory stay in the cache [bytes].
-const CACHED: usize = 16 << 20;
+const CACHED: usize = 8 << 20;
 /// Where so many passes have moved more than the one before it is clear after half the price that they lead nowhere;
 /// one may do so when the last digits of forces come.
 const GROWTHS: u32 = 3;

@@ -29,6 +29,7 @@ pub struct SceneEntry {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Node {
+    pub name: Option<String>,
     pub children: Vec<usize>,
     pub mesh: Option<usize>,
     pub skin: Option<usize>,
@@ -42,6 +43,7 @@ pub struct Node {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct MeshEntry {
+    pub name: Option<String>,
     pub primitives: Vec<Primitive>,
 }
 
@@ -57,6 +59,7 @@ pub struct Primitive {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MaterialEntry {
+    pub name: Option<String>,
     pub pbr_metallic_roughness: Option<Surface>,
 }
 
@@ -108,6 +111,11 @@ pub struct Buffer {
 }
 
 impl Document {
+    /// What the material of a part is called.
+    pub fn material_name(&self, primitive: &Primitive) -> Option<&str> {
+        self.materials.get(primitive.material?)?.name.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// The colour of a part, linear RGB; none where it has no material, or a picture for one, or is white like all that
     /// says nothing.
     pub fn color(&self, primitive: &Primitive) -> Option<[f32; 3]> {

@@ -62,8 +62,21 @@ fn gltf_nodes_place_their_meshes() {
         .replace("\"accessors\"", "\"materials\": [{ \"pbrMetallicRoughness\": { \"baseColorFactor\": [1, 0.5, 0, 1] } }], \"accessors\"");
     let colored = surface(read_mesh("a.gltf", colored.as_bytes(), Format::Gltf, &|_| Ok(bytes.clone())).unwrap());
     let (orange, grey) = ([1.0, 0.5, 0.0], [0.5; 3]);
-    assert_eq!(colored.colors.unwrap(), [orange, orange, grey, grey, orange, orange, grey, grey]);
-    assert_eq!(found.colors, None);
+    let parts = colored.parts.unwrap();
+    assert_eq!(parts.colors().unwrap(), [orange, orange, grey, grey, orange, orange, grey, grey]);
+    assert_eq!(found.parts, None);
+    // A scene that paints the body leaves the names that there are.
+    assert_eq!(parts.unpainted(), None);
+    // Nodes tell parts from each other, by name.
+    let named = text
+        .replace("{ \"mesh\": 0, \"rot", "{ \"name\": \"left\", \"mesh\": 0, \"rot")
+        .replace("{ \"mesh\": 0, \"mat", "{ \"name\": \"right\", \"mesh\": 0, \"mat");
+    let named = read_mesh("a.gltf", named.as_bytes(), Format::Gltf, &|_| Ok(bytes.clone())).unwrap();
+    assert!(named.notes.contains(&"its parts keep their names in exports: left, right".to_owned()), "{:?}", named.notes);
+    let parts = surface(named).parts.unwrap();
+    let names: Vec<&str> = parts.of_triangles.iter().map(|part| parts.parts[*part as usize].name.as_str()).collect();
+    assert_eq!((names, parts.colors()), (vec!["left", "left", "right", "right"], None));
+    assert_eq!(parts.clone().unpainted(), Some(parts));
     // Texture seams are welded.
     let cube = surface(open_mesh(&fixture("box_textured.glb")).unwrap());
     assert_eq!((cube.positions.len(), cube.triangles.len()), (24, 12));
