@@ -360,9 +360,9 @@ impl<'a> Detection<'a> {
         };
         let (contact, gap) = (&mut contacts[place], found.gap);
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
-        let predicted_gap = self.predicted_gap(contact, moved);
+        let predicted_gap = if generator.is_continuous() { Some(self.predicted_gap(contact, moved)) } else { None };
         let Some(point) = contact.point_mut() else { return 0.0 };
-        if generator.is_continuous() {
+        if let Some(predicted_gap) = predicted_gap {
             // Its row let it pass: the one of the crossing does not.
             let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };
             found.gap = point.life.on_crossing(&present, gap);

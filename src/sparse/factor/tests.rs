@@ -163,6 +163,19 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
         }
     }
     assert_eq!(block(3, 7), [[0.0; 3]; 3], "what is fixed does not move");
+    // A request that follows another has the same blocks, whatever it keeps of that one.
+    let mut kept = Requested::default();
+    for nodes in [&asked[..], &asked[1..3], &[7, surface[19], surface[30]], &surface[..40], &[surface[50]]] {
+        columns.request(&factor, nodes, CancelToken::never(), &mut kept);
+        let fresh = requested(&columns, &factor, nodes);
+        for (i, j) in nodes.iter().flat_map(|i| nodes.iter().map(move |j| (*i, *j))) {
+            assert!(kept.is_complete && kept.block(&columns, i, j).is_some());
+            assert_eq!(kept.block(&columns, i, j), fresh.block(&columns, i, j), "{i} {j}");
+        }
+    }
+    let same = columns.of_factor();
+    same.request(&factor, &asked[..2], CancelToken::never(), &mut kept);
+    assert!(kept.block(&same, asked[0], asked[1]).is_some() && kept.block(&same, asked[0], surface[50]).is_none());
     // The oldest go.
     for j in surface.iter().skip(20) {
         let one = requested(&columns, &factor, &[*j]);
