@@ -92,3 +92,35 @@ pub fn add_transposed3<S: Simd>(simd: S, rows: &[f32], stride: usize, s: [f32; 3
         *y = simd.mul_add_f32s(*r2, s2, simd.mul_add_f32s(*r1, s1, simd.mul_add_f32s(*r0, s0, *y)));
     }
 }
+
+/// `y += rows^T s`, and `rows x`, in one pass over rows as in [`dot3`].
+#[inline(always)]
+pub fn dot_and_add3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32], s: [f32; 3], y: &mut [f32]) -> [f32; 3] {
+    let n = x.len();
+    let (x, _) = S::as_simd_f32s(x);
+    let (y, _) = S::as_mut_simd_f32s(&mut y[..n]);
+    let [r0, r1, r2] = [0, 1, 2].map(|k| S::as_simd_f32s(&rows[k * stride..k * stride + n]).0);
+    let (s0, s1, s2) = (simd.splat_f32s(s[0]), simd.splat_f32s(s[1]), simd.splat_f32s(s[2]));
+    // Two sums a row: one waits for itself.
+    let mut sums = [[simd.splat_f32s(0.0); 2]; 3];
+    let (x_pairs, x_rest) = x.as_chunks::<2>();
+    let (y_pairs, y_rest) = y.as_chunks_mut::<2>();
+    let (pairs0, rest0) = r0.as_chunks::<2>();
+    let (pairs1, rest1) = r1.as_chunks::<2>();
+    let (pairs2, rest2) = r2.as_chunks::<2>();
+    for ((((x, y), r0), r1), r2) in x_pairs.iter().zip(y_pairs).zip(pairs0).zip(pairs1).zip(pairs2) {
+        for k in 0..2 {
+            sums[0][k] = simd.mul_add_f32s(r0[k], x[k], sums[0][k]);
+            sums[1][k] = simd.mul_add_f32s(r1[k], x[k], sums[1][k]);
+            sums[2][k] = simd.mul_add_f32s(r2[k], x[k], sums[2][k]);
+            y[k] = simd.mul_add_f32s(r2[k], s2, simd.mul_add_f32s(r1[k], s1, simd.mul_add_f32s(r0[k], s0, y[k])));
+        }
+    }
+    for ((((x, y), r0), r1), r2) in x_rest.iter().zip(y_rest).zip(rest0).zip(rest1).zip(rest2) {
+        sums[0][0] = simd.mul_add_f32s(*r0, *x, sums[0][0]);
+        sums[1][0] = simd.mul_add_f32s(*r1, *x, sums[1][0]);
+        sums[2][0] = simd.mul_add_f32s(*r2, *x, sums[2][0]);
+        *y = simd.mul_add_f32s(*r2, s2, simd.mul_add_f32s(*r1, s1, simd.mul_add_f32s(*r0, s0, *y)));
+    }
+    sums.map(|[a, b]| simd.reduce_sum_f32s(simd.add_f32s(a, b)))
+}

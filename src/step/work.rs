@@ -1,6 +1,5 @@
 //! What a step works with, whatever backend solves it. Memory is kept from step to step.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -90,8 +89,7 @@ impl Work {
         });
     }
 
-    /// Hands each island to `solve`, on all threads, large ones first: else a large one may be left for one thread at
-    /// the end. `memory` holds one item an island.
+    /// Hands each island to `solve`, on all threads; `memory` holds one item an island.
     pub fn for_each_island<M: Default + Send>(
         &mut self,
         memory: &mut Vec<M>,
@@ -101,9 +99,7 @@ impl Work {
         if memory.len() < list.len() {
             memory.resize_with(list.len(), M::default);
         }
-        let mut all: Vec<_> = list.iter().zip(island_works).zip(memory).collect();
-        all.sort_by_key(|((island, _), _)| Reverse(island.n_unknowns()));
-        all.into_par_iter().with_max_len(1).for_each(|((island, work), memory)| solve(island, local, work, memory));
+        list.par_iter().zip(island_works).zip(memory).for_each(|((island, work), memory)| solve(island, local, work, memory));
     }
 
     /// Brings velocity changes and contacts of all islands together, and sums up their reports.

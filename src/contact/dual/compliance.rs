@@ -7,33 +7,27 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Law, Scale};
-use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::lanes::{Entries, PADDING, dot3};
+use crate::sparse::lanes::{Entries, PADDING, dot_and_add3};
 
 /// The stamp of the next assembly; 0 is none.
 static STAMPS: AtomicU64 = AtomicU64::new(1);
 
-/// Contacts a thread takes at once.
+/// Contacts whose rows one thread takes.
 const CHUNK: usize = 64;
 
 /// Below this many entries a product is done by the calling thread: waking others costs more.
-const PARALLEL: usize = 1024 * 1024;
-/// What is copied to the other triangle at once: as many columns as cache lines are read, and few enough rows, each of
-/// which is on a page of its own, that these are looked up once.
-const MIRRORED_COLUMNS: usize = 16;
-const MIRRORED_ROWS: usize = 64;
+const PARALLEL: usize = 512 * 1024;
 
 /// Contacts of one body pair: they stand next to each other and meet the same others.
 #[derive(Clone, Debug)]
 struct Group {
     contacts: Range<usize>,
-    /// Ranges of contacts of the groups that share a movable body with this one, itself included, ascending: a part of
-    /// `Compliance::neighbours`.
-    neighbours: Range<usize>,
-    /// Column at which the contacts of the group itself stand.
-    own_column: usize,
-    /// Entries of a row.
+    /// Ranges of contacts of the groups that share a movable body with this one, ascending, parts of
+    /// `Compliance::neighbours`: those before it; itself and those after it.
+    earlier: Range<usize>,
+    later: Range<usize>,
+    /// Entries of a row, from the first contact of the group on.
     width: usize,
     /// First entry of the first row.
     offset: usize,
@@ -41,19 +35,36 @@ struct Group {
     gathered: usize,
 }
 
+/// Some contacts of a group: the work of one thread in a product.
+#[derive(Clone, Debug)]
+struct Part {
+    group: usize,
+    contacts: Range<usize>,
+    /// First entry of its sums.
+    sums: usize,
+}
+
 /// W [m/N], symmetric positive semidefinite, 3x3 blocks in the contact frames. Blocks of contacts without a common
-/// movable body are zero and not stored. One dense row-major f32 block row for each group of contacts, over the
-/// contacts of its neighbour groups. Memory: 36 bytes a block, so 36 n m bytes for n contacts with m contacts each in
-/// their neighbourhood.
+/// movable body are zero and not stored, and of the others only (k, l) with k < l: a product reads each entry once, and
+/// it is memory that it waits for. One dense row-major f32 block row for each group of contacts, over its own contacts
+/// and those of its later neighbour groups. Memory: up to 36 bytes a block, so up to 36 n m bytes for n contacts with m
+/// contacts each in their neighbourhood.
 #[derive(Clone, Debug, Default)]
 pub struct Compliance {
     groups: Vec<Group>,
     neighbours: Vec<Range<usize>>,
     /// Group of each contact.
     group_of: Vec<u32>,
+    /// The blocks (k, l), k < l. Before those, a row has zeros down to a full line of the cache.
     entries: Entries,
+    /// The blocks (k, k).
+    diagonals: Vec<[[f32; 3]; 3]>,
     scales: Vec<Scale>,
     gathered_length: usize,
+    parts: Vec<Part>,
+    sums_length: usize,
+    /// Entries that a product reads.
+    n_read: usize,
     /// Another one for each assembly.
     stamp: u64,
     work: Layout,
@@ -72,18 +83,8 @@ struct Layout {
 pub struct Gather {
     forces: Vec<f32>,
     gathered: Entries,
-}
-
-impl Gather {
-    fn round(&mut self, p: &[Vec3], gathered_length: usize) {
-        self.forces.resize(3 * p.len(), 0.0);
-        for (forces, p) in self.forces.as_chunks_mut::<3>().0.iter_mut().zip(p) {
-            *forces = [p.x as f32, p.y as f32, p.z as f32];
-        }
-        if self.gathered.len() != gathered_length {
-            self.gathered.reset(gathered_length);
-        }
-    }
+    sums: Entries,
+    motion: Vec<Vec3>,
 }
 
 impl Compliance {
@@ -93,15 +94,16 @@ impl Compliance {
     /// Lays out and fills W. `bodies[k]` are the movable bodies of contact k (none: it stays); contacts of one pair
     /// stand next to each other.
     /// `fill(k, columns, blocks)` writes the blocks (k, l), l in `columns` [m/N]; it is asked for the upper triangle
-    /// only, and for contacts l of one group at a time (all with the same two bodies). Once `cancel` is cancelled W is
-    /// left as it is: thousands of contacts take seconds.
-    pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], cancel: &CancelToken, fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
+    /// only, and for contacts l of one group at a time (all with the same two bodies).
+    pub fn assemble(&mut self, bodies: &[[Option<u32>; 2]], fill: impl Fn(usize, Range<usize>, &mut [Mat3]) + Sync) {
         self.stamp = STAMPS.fetch_add(1, Ordering::Relaxed);
         self.lay_out(bodies);
-        self.scales.clear();
-        self.scales.resize(bodies.len(), Scale::default());
-        fill_groups(&self.groups, &self.neighbours, &mut self.entries, &mut self.scales, &fill);
-        self.mirror(cancel);
+        let Self { groups, neighbours, entries, diagonals, scales, .. } = self;
+        diagonals.clear();
+        diagonals.resize(bodies.len(), Default::default());
+        fill_groups(groups, neighbours, entries, diagonals, &fill);
+        scales.clear();
+        scales.extend(diagonals.iter().map(|block| Scale::new(&matrix(block))));
     }
 
     pub fn n_contacts(&self) -> usize {
@@ -115,17 +117,21 @@ impl Compliance {
 
     /// The first contact that shares a body with contact k.
     pub(super) fn first_neighbour(&self, k: usize) -> usize {
-        self.neighbours[self.groups[self.group_of[k] as usize].neighbours.clone()].first().map_or(k, |contacts| contacts.start)
+        let group = &self.groups[self.group_of[k] as usize];
+        self.neighbours[group.earlier.clone()].first().map_or(group.contacts.start, |contacts| contacts.start)
     }
 
-    /// Puts the blocks (k, l), l in `columns`, into three rows with `stride` entries from row to row; those that are not
-    /// stored are left as they are.
+    /// Puts the blocks (k, l), l in `columns` from k on, into three rows with `stride` entries from row to row; those that
+    /// are not stored are left as they are.
     pub(super) fn put_blocks(&self, k: usize, columns: Range<usize>, stride: usize, rows: &mut [f32]) {
-        let group = &self.groups[self.group_of[k] as usize];
-        let own = group.offset + 3 * (k - group.contacts.start) * group.width;
-        let mut column = 0;
-        for contacts in &self.neighbours[group.neighbours.clone()] {
-            let (first, end) = (contacts.start.max(columns.start), contacts.end.min(columns.end));
+        let (group, own) = self.row(k);
+        if columns.contains(&k) {
+            for (r, row) in self.diagonals[k].iter().enumerate() {
+                rows[r * stride + 3 * (k - columns.start)..][..3].copy_from_slice(row);
+            }
+        }
+        for (column, contacts) in self.columns(group) {
+            let (first, end) = (contacts.start.max(columns.start).max(k + 1), contacts.end.min(columns.end));
             if first < end {
                 for r in 0..3 {
                     let from = own + r * group.width + column + 3 * (first - contacts.start);
@@ -133,7 +139,6 @@ impl Compliance {
                     rows[to..to + 3 * (end - first)].copy_from_slice(&self.entries[from..from + 3 * (end - first)]);
                 }
             }
-            column += 3 * contacts.len();
         }
     }
 
@@ -141,9 +146,20 @@ impl Compliance {
         &self.scales
     }
 
-    /// Stored entries, padding included; a product reads each once.
+    /// Entries that a product reads.
     pub fn n_entries(&self) -> usize {
-        self.entries.len()
+        self.n_read
+    }
+
+    /// The group of a contact, and the first entry of its rows.
+    fn row(&self, k: usize) -> (&Group, usize) {
+        let group = &self.groups[self.group_of[k] as usize];
+        (group, group.offset + 3 * (k - group.contacts.start) * group.width)
+    }
+
+    /// The contacts of the rows of a group, and the column that they begin at.
+    fn columns(&self, group: &Group) -> impl Iterator<Item = (usize, &Range<usize>)> {
+        columns(&self.neighbours, group)
     }
 
     fn lay_out(&mut self, bodies: &[[Option<u32>; 2]]) {
@@ -156,7 +172,7 @@ impl Compliance {
             if k == 0 || bodies[k - 1] != *pair {
                 let group = self.groups.len() as u32;
                 members.extend(pair.iter().flatten().map(|b| (*b, group)));
-                self.groups.push(Group { contacts: k..k, neighbours: 0..0, own_column: 0, width: 0, offset: 0, gathered: 0 });
+                self.groups.push(Group { contacts: k..k, earlier: 0..0, later: 0..0, width: 0, offset: 0, gathered: 0 });
             }
             self.group_of.push(self.groups.len() as u32 - 1);
             if let Some(group) = self.groups.last_mut() {
@@ -164,7 +180,9 @@ impl Compliance {
             }
         }
         members.sort_unstable();
-        let (mut offset, mut gathered) = (0, 0);
+        self.parts.clear();
+        (self.gathered_length, self.sums_length, self.n_read) = (0, 0, 0);
+        let mut offset = 0;
         for g in 0..self.groups.len() {
             adjacent.clear();
             adjacent.push(g as u32);
@@ -175,194 +193,215 @@ impl Compliance {
             adjacent.sort_unstable();
             adjacent.dedup();
             let first = self.neighbours.len();
-            let mut columns = 0;
-            for h in adjacent.iter() {
-                let contacts = self.groups[*h as usize].contacts.clone();
-                if *h as usize == g {
-                    self.groups[g].own_column = columns;
-                }
-                columns += 3 * contacts.len();
-                self.neighbours.push(contacts);
-            }
+            self.neighbours.extend(adjacent.iter().map(|h| self.groups[*h as usize].contacts.clone()));
+            let own = first + adjacent.partition_point(|h| (*h as usize) < g);
+            let end = self.neighbours.len();
+            let n_columns: usize = self.neighbours[own..end].iter().map(|contacts| 3 * contacts.len()).sum();
             let group = &mut self.groups[g];
-            group.neighbours = first..self.neighbours.len();
-            group.width = columns.next_multiple_of(PADDING);
-            group.offset = offset;
-            group.gathered = gathered;
+            (group.earlier, group.later) = (first..own, own..end);
+            group.width = n_columns.next_multiple_of(PADDING);
+            (group.offset, group.gathered) = (offset, self.gathered_length);
             offset += group.width * 3 * group.contacts.len();
-            gathered += group.width;
+            self.gathered_length += group.width;
+            for first in group.contacts.clone().step_by(CHUNK) {
+                let contacts = first..group.contacts.end.min(first + CHUNK);
+                self.parts.push(Part { group: g, contacts, sums: self.sums_length });
+                self.sums_length += group.width;
+            }
+            self.n_read += (0..group.contacts.len()).map(|i| 3 * (group.width - start_of_row(i))).sum::<usize>();
         }
-        self.gathered_length = gathered;
         self.entries.resize(offset);
-    }
-
-    /// Copies the upper triangle to the lower one, tile by tile.
-    fn mirror(&mut self, cancel: &CancelToken) {
-        for group in &self.groups {
-            let (before, own) = self.entries.split_at_mut(group.offset);
-            let mut column = 0;
-            for contacts in &self.neighbours[group.neighbours.clone()] {
-                if contacts.start >= group.contacts.start {
-                    break;
-                }
-                let other = &self.groups[self.group_of[contacts.start] as usize];
-                let back = column_of(&self.neighbours[other.neighbours.clone()], group.contacts.start);
-                for (rows, columns) in tiles(3 * group.contacts.len(), 3 * contacts.len()) {
-                    if cancel.has_been_cancelled() {
-                        return;
-                    }
-                    for row in rows {
-                        for c in columns.clone() {
-                            own[row * group.width + column + c] = before[other.offset + c * other.width + back + row];
-                        }
-                    }
-                }
-                column += 3 * contacts.len();
-            }
-            for (rows, columns) in tiles(3 * group.contacts.len(), 3 * group.contacts.len()) {
-                if cancel.has_been_cancelled() {
-                    return;
-                }
-                for row in rows.start.max(columns.start)..rows.end {
-                    for c in columns.start..columns.end.min(row / 3 * 3) {
-                        own[row * group.width + group.own_column + c] = own[c * group.width + group.own_column + row];
-                    }
-                }
-            }
-        }
     }
 
     /// `u = free + W p` [m], in the same order of sums for any number of threads.
     pub fn product(&self, p: &[Vec3], free: &[Vec3], u: &mut [Vec3], memory: &mut Gather) {
-        self.gather(p, memory);
-        let arch = pulp::Arch::new();
-        let rows = |chunk, u| arch.dispatch(Product { w: self, gathered: &memory.gathered, free, first: chunk * CHUNK, u });
-        if self.entries.len() < PARALLEL {
-            arch.dispatch(Product { w: self, gathered: &memory.gathered, free, first: 0, u });
-        } else {
-            u.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, u)| rows(chunk, u));
+        let Gather { forces, gathered, sums, .. } = memory;
+        self.gather(p, forces, gathered);
+        let (forces, gathered) = (&*forces, &*gathered);
+        sums.resize(self.sums_length);
+        let is_parallel = self.n_read >= PARALLEL;
+        for_each_part(&self.parts, &mut sums[..self.sums_length], is_parallel, &|part, sums| {
+            let sums = &mut sums[..self.groups[part.group].width];
+            pulp::Arch::new().dispatch(Product { w: self, part, forces, gathered, sums });
+        });
+        u.copy_from_slice(free);
+        for part in &self.parts {
+            let group = &self.groups[part.group];
+            for (column, contacts) in self.columns(group) {
+                // Those before the part have nothing of it.
+                let first = contacts.start.max(part.contacts.start);
+                let sums = &sums[part.sums + column + 3 * (first - contacts.start)..];
+                for (u, sum) in u[first..contacts.end].iter_mut().zip(sums.as_chunks::<3>().0) {
+                    *u += Vec3::from(sum.map(f64::from));
+                }
+            }
         }
     }
 
-    fn gather(&self, p: &[Vec3], memory: &mut Gather) {
-        memory.round(p, self.gathered_length);
+    /// The forces, and those of the contacts of the rows of each group.
+    fn gather(&self, p: &[Vec3], forces: &mut Vec<f32>, gathered: &mut Entries) {
+        forces.clear();
+        forces.extend(p.iter().flat_map(|p| [p.x as f32, p.y as f32, p.z as f32]));
+        gathered.resize(self.gathered_length);
         for group in &self.groups {
-            self.gather_group(group, &memory.forces, &mut memory.gathered[group.gathered..group.gathered + group.width]);
+            let gathered = &mut gathered[group.gathered..group.gathered + group.width];
+            let mut end = 0;
+            for (column, contacts) in self.columns(group) {
+                end = column + 3 * contacts.len();
+                gathered[column..end].copy_from_slice(&forces[3 * contacts.start..3 * contacts.end]);
+            }
+            gathered[end..].fill(0.0);
         }
-    }
-
-    fn gather_group(&self, group: &Group, forces: &[f32], gathered: &mut [f32]) {
-        let mut column = 0;
-        for contacts in &self.neighbours[group.neighbours.clone()] {
-            let part = &forces[3 * contacts.start..3 * contacts.end];
-            gathered[column..column + part.len()].copy_from_slice(part);
-            column += part.len();
-        }
-        gathered[column..].fill(0.0);
     }
 
     /// One sweep of block Gauss-Seidel over all contacts, ascending or descending: each contact in turn obeys its law,
     /// the other forces fixed (normal first, then friction in the cone of the new normal force).
     pub fn sweep(&self, laws: &[Law], free: &[Vec3], p: &mut [Vec3], ascending: bool, memory: &mut Gather) {
-        memory.round(p, self.gathered_length);
-        pulp::Arch::new().dispatch(Sweep { w: self, laws, free, p, ascending, memory });
+        let mut u = std::mem::take(&mut memory.motion);
+        u.resize(p.len(), Vec3::zeros());
+        self.product(p, free, &mut u, memory);
+        for i in 0..p.len() {
+            let k = if ascending { i } else { p.len() - 1 - i };
+            let relaxed = laws[k].relax(&p[k], &u[k], &matrix(&self.diagonals[k]), &self.scales[k]);
+            let change = relaxed - p[k];
+            if change != Vec3::zeros() {
+                p[k] = relaxed;
+                self.add_column(k, &change, &mut u);
+            }
+        }
+        memory.motion = u;
     }
 
-    /// The block (k, k).
-    fn diagonal(&self, group: &Group, k: usize) -> Mat3 {
+    /// `u += W f` for a force f on contact k alone.
+    fn add_column(&self, k: usize, f: &Vec3, u: &mut [Vec3]) {
+        u[k] += matrix(&self.diagonals[k]) * f;
+        let (group, own) = self.row(k);
+        for (column, contacts) in self.columns(group) {
+            for l in contacts.start.max(k + 1)..contacts.end {
+                u[l] += self.block(own + column + 3 * (l - contacts.start), group.width).tr_mul(f);
+            }
+        }
+        let mut add = |l: usize, column: usize| {
+            let (group, first) = self.row(l);
+            u[l] += self.block(first + column, group.width) * f;
+        };
         let local = k - group.contacts.start;
-        Mat3::from_fn(|r, c| f64::from(self.entries[group.offset + (3 * local + r) * group.width + group.own_column + 3 * local + c]))
+        (group.contacts.start..k).for_each(|l| add(l, 3 * local));
+        for contacts in &self.neighbours[group.earlier.clone()] {
+            let other = &self.groups[self.group_of[contacts.start] as usize];
+            let column = self.columns(other).find(|(_, c)| c.start == group.contacts.start).map(|(column, _)| column);
+            let Some(column) = column else { continue };
+            contacts.clone().for_each(|l| add(l, column + 3 * local));
+        }
+    }
+
+    /// The stored block that begins at an entry.
+    fn block(&self, at: usize, width: usize) -> Mat3 {
+        Mat3::from_fn(|r, c| f64::from(self.entries[at + r * width + c]))
     }
 
     /// W as a dense matrix.
     pub fn to_dense(&self) -> nalgebra::DMatrix<f64> {
-        let n = 3 * self.n_contacts();
-        let mut dense = nalgebra::DMatrix::zeros(n, n);
-        for group in &self.groups {
-            let mut column = 0;
-            for contacts in &self.neighbours[group.neighbours.clone()] {
-                for (row, c) in pairs(3 * group.contacts.len(), 3 * contacts.len()) {
-                    dense[(3 * group.contacts.start + row, 3 * contacts.start + c)] =
-                        f64::from(self.entries[group.offset + row * group.width + column + c]);
+        let n = self.n_contacts();
+        let mut dense = nalgebra::DMatrix::zeros(3 * n, 3 * n);
+        for k in 0..n {
+            dense.fixed_view_mut::<3, 3>(3 * k, 3 * k).copy_from(&matrix(&self.diagonals[k]));
+            let (group, own) = self.row(k);
+            for (column, contacts) in self.columns(group) {
+                for l in contacts.start.max(k + 1)..contacts.end {
+                    let block = self.block(own + column + 3 * (l - contacts.start), group.width);
+                    dense.fixed_view_mut::<3, 3>(3 * k, 3 * l).copy_from(&block);
+                    dense.fixed_view_mut::<3, 3>(3 * l, 3 * k).copy_from(&block.transpose());
                 }
-                column += 3 * contacts.len();
             }
         }
         dense
     }
 }
 
-fn pairs(n: usize, m: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..n).flat_map(move |i| (0..m).map(move |j| (i, j)))
+/// The contacts of the rows of a group, and the column that they begin at.
+fn columns<'n>(neighbours: &'n [Range<usize>], group: &Group) -> impl Iterator<Item = (usize, &'n Range<usize>)> {
+    neighbours[group.later.clone()].iter().scan(0, |end, contacts| {
+        *end += 3 * contacts.len();
+        Some((*end - 3 * contacts.len(), contacts))
+    })
 }
 
-/// Rows and columns that are mirrored at once.
-fn tiles(n_rows: usize, n_columns: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
-    let parts = |n: usize, size: usize| (0..n).step_by(size).map(move |first| first..n.min(first + size));
-    parts(n_rows, MIRRORED_ROWS).flat_map(move |rows| parts(n_columns, MIRRORED_COLUMNS).map(move |columns| (rows.clone(), columns)))
+/// Hands each part its sums, which begin with those of the first; halves of the parts to different threads.
+fn for_each_part(parts: &[Part], sums: &mut [f32], is_parallel: bool, each: &(impl Fn(&Part, &mut [f32]) + Sync)) {
+    let Some(first) = parts.first() else { return };
+    if is_parallel && parts.len() > 1 {
+        let (left, right) = parts.split_at(parts.len() / 2);
+        let (left_sums, right_sums) = sums.split_at_mut(right[0].sums - first.sums);
+        rayon::join(|| for_each_part(left, left_sums, true, each), || for_each_part(right, right_sums, true, each));
+        return;
+    }
+    parts.iter().for_each(|part| each(part, &mut sums[part.sums - first.sums..]));
 }
 
-/// Column of the contacts that start with `first` among the neighbours.
-fn column_of(neighbours: &[Range<usize>], first: usize) -> usize {
-    neighbours.iter().take_while(|contacts| contacts.start < first).map(|contacts| 3 * contacts.len()).sum()
+/// Where the rows of the i-th contact of a group begin to be read.
+fn start_of_row(i: usize) -> usize {
+    3 * (i + 1) / PADDING * PADDING
 }
 
-/// Fills the upper triangle of the rows of `groups`, whose entries and scales these are; halves go to two threads.
+fn matrix(block: &[[f32; 3]; 3]) -> Mat3 {
+    Mat3::from_fn(|r, c| f64::from(block[r][c]))
+}
+
+/// Fills the rows of `groups`, whose entries and diagonal blocks these are; halves go to two threads.
 fn fill_groups<F: Fn(usize, Range<usize>, &mut [Mat3]) + Sync>(
     groups: &[Group],
     neighbours: &[Range<usize>],
     entries: &mut [f32],
-    scales: &mut [Scale],
+    diagonals: &mut [[[f32; 3]; 3]],
     fill: &F,
 ) {
     if groups.len() > 1 && entries.len() > PARALLEL / 64 {
         let (left, right) = groups.split_at(groups.len() / 2);
         let (left_entries, right_entries) = entries.split_at_mut(right[0].offset - left[0].offset);
-        let (left_scales, right_scales) = scales.split_at_mut(right[0].contacts.start - left[0].contacts.start);
+        let (left_diagonals, right_diagonals) = diagonals.split_at_mut(right[0].contacts.start - left[0].contacts.start);
         rayon::join(
-            || fill_groups(left, neighbours, left_entries, left_scales, fill),
-            || fill_groups(right, neighbours, right_entries, right_scales, fill),
+            || fill_groups(left, neighbours, left_entries, left_diagonals, fill),
+            || fill_groups(right, neighbours, right_entries, right_diagonals, fill),
         );
         return;
     }
-    let (mut entries, mut scales) = (entries, scales);
+    let (mut entries, mut diagonals) = (entries, diagonals);
     for group in groups {
         let (rows, rest) = entries.split_at_mut(3 * group.contacts.len() * group.width);
-        let (own_scales, rest_scales) = scales.split_at_mut(group.contacts.len());
-        (entries, scales) = (rest, rest_scales);
+        let (own, rest_of_diagonals) = diagonals.split_at_mut(group.contacts.len());
+        (entries, diagonals) = (rest, rest_of_diagonals);
         if rows.len() > PARALLEL / 64 {
-            (rows.par_chunks_mut(3 * group.width), own_scales.par_iter_mut())
-                .into_par_iter()
-                .enumerate()
-                .for_each(|(k, (rows, scale))| *scale = fill_contact(group, neighbours, k, rows, fill));
+            let parts = (rows.par_chunks_mut(3 * group.width), own.par_iter_mut()).into_par_iter().enumerate();
+            parts.for_each(|(i, (rows, own))| *own = fill_contact(group, neighbours, i, rows, fill));
         } else {
-            for (k, (rows, scale)) in rows.chunks_mut(3 * group.width).zip(own_scales).enumerate() {
-                *scale = fill_contact(group, neighbours, k, rows, fill);
+            for (i, (rows, own)) in rows.chunks_mut(3 * group.width).zip(own).enumerate() {
+                *own = fill_contact(group, neighbours, i, rows, fill);
             }
         }
     }
 }
 
-/// Fills the upper triangle of the three rows of the contact `k` of a group.
+/// Fills the three rows of the i-th contact of a group; returns its block of the diagonal.
 fn fill_contact(
     group: &Group,
     neighbours: &[Range<usize>],
-    k: usize,
+    i: usize,
     rows: &mut [f32],
     fill: &impl Fn(usize, Range<usize>, &mut [Mat3]),
-) -> Scale {
+) -> [[f32; 3]; 3] {
     let mut blocks = [Mat3::zeros(); Compliance::AT_ONCE];
-    let contact = group.contacts.start + k;
-    let mut scale = Scale::default();
-    let mut column = 0;
-    for contacts in &neighbours[group.neighbours.clone()] {
-        let mut first = contacts.start.max(contact.min(contacts.end));
+    let contact = group.contacts.start + i;
+    let mut diagonal = [[0.0; 3]; 3];
+    let mut end = 0;
+    for (column, contacts) in columns(neighbours, group) {
+        let mut first = contacts.start.max(contact);
         while first < contacts.end {
             let columns = first..(first + Compliance::AT_ONCE).min(contacts.end);
             let blocks = &mut blocks[..columns.len()];
             fill(contact, columns.clone(), blocks);
             if columns.start == contact {
-                scale = Scale::new(&blocks[0]);
+                diagonal = [0, 1, 2].map(|r| [0, 1, 2].map(|c| blocks[0][(r, c)] as f32));
             }
             for (block, l) in blocks.iter().zip(columns.clone()) {
                 let at = column + 3 * (l - contacts.start);
@@ -374,19 +413,22 @@ fn fill_contact(
             }
             first = columns.end;
         }
-        column += 3 * contacts.len();
+        end = column + 3 * contacts.len();
     }
-    rows.chunks_exact_mut(group.width).for_each(|row| row[column..].fill(0.0));
-    scale
+    for row in rows.chunks_exact_mut(group.width) {
+        row[start_of_row(i)..3 * (i + 1)].fill(0.0);
+        row[end..].fill(0.0);
+    }
+    diagonal
 }
 
-/// The contacts `first..` of a product.
+/// The products of the rows of a part, as rows and as columns.
 struct Product<'a> {
     w: &'a Compliance,
+    part: &'a Part,
+    forces: &'a [f32],
     gathered: &'a [f32],
-    free: &'a [Vec3],
-    first: usize,
-    u: &'a mut [Vec3],
+    sums: &'a mut [f32],
 }
 
 impl WithSimd for Product<'_> {
@@ -394,53 +436,20 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for (i, u) in self.u.iter_mut().enumerate() {
-            let k = self.first + i;
-            let group = &self.w.groups[self.w.group_of[k] as usize];
-            let offset = group.offset + 3 * (k - group.contacts.start) * group.width;
-            let rows = &self.w.entries[offset..offset + 3 * group.width];
-            let change = dot3(simd, rows, group.width, &self.gathered[group.gathered..group.gathered + group.width]);
-            *u = self.free[k] + Vec3::from(change.map(f64::from));
-        }
-    }
-}
-
-struct Sweep<'a> {
-    w: &'a Compliance,
-    laws: &'a [Law],
-    free: &'a [Vec3],
-    p: &'a mut [Vec3],
-    ascending: bool,
-    memory: &'a mut Gather,
-}
-
-impl WithSimd for Sweep<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Gather { forces, gathered } = self.memory;
-        let n = self.p.len();
-        let mut current = usize::MAX;
-        for i in 0..n {
-            let k = if self.ascending { i } else { n - 1 - i };
-            let g = self.w.group_of[k] as usize;
-            let group = &self.w.groups[g];
-            let gathered = &mut gathered[group.gathered..group.gathered + group.width];
-            if g != current {
-                self.w.gather_group(group, forces, gathered);
-                current = g;
+        let Self { w, part, forces, gathered, sums } = self;
+        let group = &w.groups[part.group];
+        let gathered = &gathered[group.gathered..group.gathered + group.width];
+        sums[3 * (part.contacts.start - group.contacts.start)..].fill(0.0);
+        for k in part.contacts.clone() {
+            let i = k - group.contacts.start;
+            let start = start_of_row(i);
+            let f = [forces[3 * k], forces[3 * k + 1], forces[3 * k + 2]];
+            let rows = &w.entries[group.offset + 3 * i * group.width + start..];
+            let mut own = dot_and_add3(simd, rows, group.width, &gathered[start..], f, &mut sums[start..]);
+            for (own, row) in own.iter_mut().zip(&w.diagonals[k]) {
+                *own += row[0] * f[0] + row[1] * f[1] + row[2] * f[2];
             }
-            let local = 3 * (k - group.contacts.start);
-            let offset = group.offset + local * group.width;
-            let change = dot3(simd, &self.w.entries[offset..offset + 3 * group.width], group.width, gathered);
-            let u = self.free[k] + Vec3::from(change.map(f64::from));
-            let p = self.laws[k].relax(&self.p[k], &u, &self.w.diagonal(group, k), &self.w.scales[k]);
-            self.p[k] = p;
-            for (c, value) in [p.x as f32, p.y as f32, p.z as f32].into_iter().enumerate() {
-                forces[3 * k + c] = value;
-                gathered[group.own_column + local + c] = value;
-            }
+            sums[3 * i..].iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         }
     }
 }

@@ -138,7 +138,7 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
 }
 
 /// Block (i, j) of W + S by columns; 1 on the diagonal after the last contact. As W is symmetric these are the rows of
-/// the block (j, i).
+/// the block (j, i), of which W tells the blocks from the diagonal on.
 fn put_block(w: &Compliance, i: usize, j: usize, shift: &impl Fn(usize) -> f32, block: &mut [f32]) {
     block.fill(0.0);
     let n = w.n_contacts();
@@ -152,6 +152,11 @@ fn put_block(w: &Compliance, i: usize, j: usize, shift: &impl Fn(usize) -> f32, 
             for c in 0..3 {
                 rows[c * ROWS + local + c] += if k < n { shift(3 * k + c) } else { 1.0 };
             }
+        }
+    }
+    if i == j {
+        for (r, c) in (0..ROWS).flat_map(|r| (0..r).map(move |c| (r, c))) {
+            block[r * ROWS + c] = block[c * ROWS + r];
         }
     }
 }

@@ -58,7 +58,7 @@ fn scene(seed: u64, n_bodies: usize, per_pair: usize, friction: f64, slip: f64) 
 impl Scene {
     fn assemble(&mut self) {
         let dense = &self.dense;
-        self.w.assemble(&self.bodies, CancelToken::never(), |k, columns, blocks| {
+        self.w.assemble(&self.bodies, |k, columns, blocks| {
             for (l, block) in columns.zip(blocks) {
                 *block = dense.fixed_view::<3, 3>(3 * k, 3 * l).into();
             }
@@ -237,7 +237,7 @@ fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
     }
     let mut w = Compliance::default();
     for _ in 0..2 {
-        w.assemble(&bodies, CancelToken::never(), |k, columns, blocks| {
+        w.assemble(&bodies, |k, columns, blocks| {
             assert!(columns.start >= k);
             for (l, block) in columns.zip(blocks) {
                 *block = dense.fixed_view::<3, 3>(3 * k, 3 * l).into();
@@ -261,7 +261,7 @@ fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
 fn nothing_and_nonsense_are_reported() {
     let mut work = Work::default();
     let mut w = Compliance::default();
-    w.assemble(&[], CancelToken::never(), |_, _, _| {});
+    w.assemble(&[], |_, _, _| {});
     for solver in [solve, ssn] {
         let outcome =
             solver(&Problem { w: &w, laws: &[], free: &[], cancel: CancelToken::never() }, &mut [], &Options::default(), &mut work);
@@ -280,7 +280,7 @@ fn nothing_and_nonsense_are_reported() {
         assert!(p.iter().all(|p| p.iter().all(|x| x.is_finite())));
         // A contact that nothing moves.
         let mut w = Compliance::default();
-        w.assemble(&[[None; 2]], CancelToken::never(), |_, _, blocks| blocks.fill(Mat3::zeros()));
+        w.assemble(&[[None; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
         let problem =
             Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)], cancel: CancelToken::never() };
         assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);

@@ -9,6 +9,11 @@ use crate::contact::{Constraint, JacobianEntry, Law, Problem, Scale};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
+/// Work of a sweep for a row, its law included, and for each of its entries [bytes]: what they read is in the cache, and
+/// the time that they take is that of so many bytes from there.
+const ROW_WORK: usize = 1500;
+const ENTRY_WORK: usize = 250;
+
 /// Groups of contacts that share nodes, each with a copy of its rows, close together in memory.
 #[derive(Debug)]
 pub struct Nodal {
@@ -126,10 +131,8 @@ impl Group {
         Self { rows, entries, unknowns, inverses, velocities: vec![], forces: vec![], impulses: vec![] }
     }
 
-    /// What a sweep reads, and as much again for the laws.
     fn sweep_work(&self) -> u64 {
-        let entries = self.entries.len() * size_of::<JacobianEntry>() + self.inverses.len() * size_of::<Mat3>();
-        2 * (self.rows.len() * size_of::<Row>() + entries) as u64
+        (self.rows.len() * ROW_WORK + self.entries.len() * ENTRY_WORK) as u64
     }
 
     /// Returns how many sweeps it took.

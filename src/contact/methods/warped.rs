@@ -161,7 +161,7 @@ pub(super) fn assemble<'a>(
     let (body_pairs, jacobian, columns) = (&body_pairs[..], &*jacobian, &touched[..]);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
-        compliance.assemble(&bodies[range.clone()], problem.cancel, |k, columns_of_w, out| {
+        compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
             // Thousands of contacts take seconds.
             if problem.cancel.has_been_cancelled() {
                 return;

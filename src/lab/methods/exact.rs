@@ -86,7 +86,7 @@ impl ExactCompliance {
         let inverse = |a: &JacobianBlock, b: &JacobianBlock| {
             columns[problem.place(b.unknown)].as_ref().map(|c| c[a.unknown - segments[a.body].unknowns.start].cast::<f64>())
         };
-        self.w.assemble(&pairs, problem.cancel, |k, columns, out| {
+        self.w.assemble(&pairs, |k, columns, out| {
             for (l, out) in columns.zip(out) {
                 *out = if k == l { Mat3::from_diagonal(&contacts[k].law.compliance()) } else { Mat3::zeros() };
                 for a in &jacobian[k] {
