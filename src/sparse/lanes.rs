@@ -99,7 +99,9 @@ pub fn dot_and_add3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32], s:
     let n = x.len();
     let (x, _) = S::as_simd_f32s(x);
     let (y, _) = S::as_mut_simd_f32s(&mut y[..n]);
-    let [r0, r1, r2] = [0, 1, 2].map(|k| S::as_simd_f32s(&rows[k * stride..k * stride + n]).0);
+    let (r0, _) = S::as_simd_f32s(&rows[..n]);
+    let (r1, _) = S::as_simd_f32s(&rows[stride..stride + n]);
+    let (r2, _) = S::as_simd_f32s(&rows[2 * stride..2 * stride + n]);
     let (s0, s1, s2) = (simd.splat_f32s(s[0]), simd.splat_f32s(s[1]), simd.splat_f32s(s[2]));
     // Two sums a row: one waits for itself.
     let mut sums = [[simd.splat_f32s(0.0); 2]; 3];
@@ -122,5 +124,11 @@ pub fn dot_and_add3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32], s:
         sums[2][0] = simd.mul_add_f32s(*r2, *x, sums[2][0]);
         *y = simd.mul_add_f32s(*r2, s2, simd.mul_add_f32s(*r1, s1, simd.mul_add_f32s(*r0, s0, *y)));
     }
-    sums.map(|[a, b]| simd.reduce_sum_f32s(simd.add_f32s(a, b)))
+    // Not by `map`: closures would not be compiled for the wide registers.
+    let [a, b, c] = sums;
+    [
+        simd.reduce_sum_f32s(simd.add_f32s(a[0], a[1])),
+        simd.reduce_sum_f32s(simd.add_f32s(b[0], b[1])),
+        simd.reduce_sum_f32s(simd.add_f32s(c[0], c[1])),
+    ]
 }

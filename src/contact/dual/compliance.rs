@@ -449,7 +449,9 @@ impl WithSimd for Product<'_> {
             for (own, row) in own.iter_mut().zip(&w.diagonals[k]) {
                 *own += row[0] * f[0] + row[1] * f[1] + row[2] * f[2];
             }
-            sums[3 * i..].iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            for (sum, own) in sums[3 * i..].iter_mut().zip(own) {
+                *sum += own;
+            }
         }
     }
 }

@@ -224,7 +224,9 @@ fn add_block<S: Simd>(simd: S, sign: f32, block: &[f32], x: &[f32], out: &mut [f
 fn add_transposed_block<S: Simd>(simd: S, sign: f32, block: &[f32], x: &[f32], out: &mut [f32]) {
     for (columns, out) in block.chunks_exact(3 * ROWS).zip(out.as_chunks_mut::<3>().0) {
         let product = dot3(simd, columns, ROWS, x);
-        out.iter_mut().zip(product).for_each(|(out, product)| *out += sign * product);
+        for (out, product) in out.iter_mut().zip(product) {
+            *out += sign * product;
+        }
     }
 }
 
