@@ -257,6 +257,31 @@ fn the_product_is_that_of_the_dense_matrix_for_any_layout() {
     assert_eq!(w.scales()[3], Scale::default());
 }
 
+/// So large that its parts go to several threads.
+#[test]
+fn the_product_of_many_contacts_has_the_same_bits_on_any_number_of_threads() {
+    let n = 380;
+    let mut random = Random::new(5);
+    let values: Vec<Mat3> = (0..n).map(|_| Mat3::from_fn(|_, _| random.signed())).collect();
+    let block = |k: usize, l: usize| if k <= l { values[l - k] } else { values[k - l].transpose() };
+    let bodies: Vec<_> = (0..n).map(|k| [Some(0), (k >= 150).then_some(1)]).collect();
+    let mut w = Compliance::default();
+    w.assemble(&bodies, |k, columns, blocks| columns.zip(blocks).for_each(|(l, out)| *out = block(k, l)));
+    let [p, free] = [0, 1].map(|_| (0..n).map(|_| random.vector()).collect::<Vec<_>>());
+    let product = |threads: usize| {
+        let mut u = vec![Vec3::zeros(); n];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| w.product(&p, &free, &mut u, &mut Gather::default()));
+        u
+    };
+    let found = product(1);
+    assert!([2, 3].iter().all(|threads| product(*threads) == found));
+    for k in 0..n {
+        let expected = free[k] + (0..n).map(|l| if k == l { values[0] * p[l] } else { block(k, l) * p[l] }).sum::<Vec3>();
+        assert!((found[k] - expected).amax() < 1e-4, "{k}: {} {expected}", found[k]);
+    }
+}
+
 #[test]
 fn nothing_and_nonsense_are_reported() {
     let mut work = Work::default();
