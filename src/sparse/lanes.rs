@@ -71,7 +71,12 @@ pub fn dot3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32]) -> [f32; 3
         sums[1][0] = simd.mul_add_f32s(*r1, *x, sums[1][0]);
         sums[2][0] = simd.mul_add_f32s(*r2, *x, sums[2][0]);
     }
-    let [a, b, c] = sums;
+    totals(simd, sums)
+}
+
+/// What the two sums of each row come to. Not by `map`: closures would not be compiled for the wide registers.
+#[inline(always)]
+fn totals<S: Simd>(simd: S, [a, b, c]: [[S::f32s; 2]; 3]) -> [f32; 3] {
     [
         simd.reduce_sum_f32s(simd.add_f32s(a[0], a[1])),
         simd.reduce_sum_f32s(simd.add_f32s(b[0], b[1])),
@@ -124,11 +129,5 @@ pub fn dot_and_add3<S: Simd>(simd: S, rows: &[f32], stride: usize, x: &[f32], s:
         sums[2][0] = simd.mul_add_f32s(*r2, *x, sums[2][0]);
         *y = simd.mul_add_f32s(*r2, s2, simd.mul_add_f32s(*r1, s1, simd.mul_add_f32s(*r0, s0, *y)));
     }
-    // Not by `map`: closures would not be compiled for the wide registers.
-    let [a, b, c] = sums;
-    [
-        simd.reduce_sum_f32s(simd.add_f32s(a[0], a[1])),
-        simd.reduce_sum_f32s(simd.add_f32s(b[0], b[1])),
-        simd.reduce_sum_f32s(simd.add_f32s(c[0], c[1])),
-    ]
+    totals(simd, sums)
 }

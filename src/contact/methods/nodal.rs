@@ -10,7 +10,7 @@ use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
 /// Work of a sweep for a row, its law included, and for each of its entries [bytes]: what they read is in the cache, and
-/// the time that they take is that of so many bytes from there.
+/// the time that they take is that of about so many bytes from there (estimated).
 const ROW_WORK: usize = 1500;
 const ENTRY_WORK: usize = 250;
 
