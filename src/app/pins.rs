@@ -1,7 +1,7 @@
 //! Pins: balls in which a deformable body is fixed, by the scene or by a click.
 
 use crate::body::base_name;
-use crate::math::Vec3;
+use crate::math::{Aabb, Vec3};
 use crate::model::{Ball, Extent, Model};
 use crate::render::{Hit, Overlays, Point, Rgb};
 use crate::stage;
@@ -51,13 +51,16 @@ pub fn has_pins(model: &Model) -> bool {
 /// A node that is surely held where three others around it are.
 const NEIGHBOURS: usize = 4;
 
+/// A vertex of the surface, at rest.
+fn rest_vertex(model: &Model, vertex: usize) -> Vec3 {
+    let (nodes, weights) = (&model.surface.nodes[vertex], &model.surface.weights[vertex]);
+    nodes.iter().zip(weights).map(|(node, weight)| model.rest_positions[*node as usize] * *weight).sum()
+}
+
 /// A point of the surface, at rest.
 pub fn rest_point(model: &Model, hit: &Hit) -> Vec3 {
-    let at_rest = |vertex: u32| {
-        let (nodes, weights) = (&model.surface.nodes[vertex as usize], &model.surface.weights[vertex as usize]);
-        nodes.iter().zip(weights).map(|(node, weight)| model.rest_positions[*node as usize] * *weight).sum::<Vec3>()
-    };
-    model.surface.triangles[hit.triangle].iter().zip(hit.barycentric).map(|(vertex, share)| at_rest(*vertex) * share).sum()
+    let corners = model.surface.triangles[hit.triangle].iter().zip(hit.barycentric);
+    corners.map(|(vertex, share)| rest_vertex(model, *vertex as usize) * share).sum()
 }
 
 /// The ball, at rest, that pins what is around a point of the surface of a deformable body: as large as is wished,
@@ -72,6 +75,69 @@ pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
     // Rounded up.
     let radius = (radius.max(*least * 1.001) * 1e6).ceil() * 1e-6;
     Ball { center, radius }
+}
+
+/// Balls, at rest, around the vertices of the bodies of a name that are chosen (a flag for each vertex of the surface)
+/// and the nodes behind them, and around nothing else of these: each as large as that allows, the largest first.
+pub fn balls_around(model: &Model, name: &str, is_chosen: &[bool]) -> Vec<Ball> {
+    let places = || (0..model.bodies.len()).filter(|place| base_name(&model.bodies[*place].name) == name);
+    let (mut chosen, mut others) = (vec![], vec![]);
+    for (vertex, body) in model.surface.bodies.iter().enumerate() {
+        if places().any(|place| place == *body as usize) {
+            let list = if is_chosen[vertex] { &mut chosen } else { &mut others };
+            list.push(rest_vertex(model, vertex));
+        }
+    }
+    if chosen.is_empty() {
+        return vec![];
+    }
+    // Nodes inside go with the vertex that is nearest.
+    let nodes: Vec<Vec3> = places().flat_map(|place| model.bodies[place].nodes.clone()).map(|node| model.rest_positions[node]).collect();
+    let by_x = |a: &Vec3, b: &Vec3| a.x.total_cmp(&b.x);
+    chosen.sort_by(by_x);
+    others.sort_by(by_x);
+    let is_near = |node: &Vec3| nearest_distance(&chosen, node) < nearest_distance(&others, node);
+    let (with, without): (Vec<Vec3>, Vec<Vec3>) = nodes.iter().partition(|node| is_near(node));
+    chosen.extend(with);
+    others.extend(without);
+    others.sort_by(by_x);
+    // Around all of them where no other is.
+    let size = Aabb::of(&chosen).extent().norm();
+    let mut open: Vec<(f64, Vec3)> = chosen.into_iter().map(|x| (nearest_distance(&others, &x).min(1.01 * size), x)).collect();
+    open.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut balls = vec![];
+    while let Some(&(clearance, center)) = open.first() {
+        let to_node = nodes.iter().map(|node| (node - center).norm()).fold(f64::INFINITY, f64::min);
+        let center = center.map(|x| (x * 1e6).round() * 1e-6);
+        let radius = ((CLEAR * clearance).max(1.001 * to_node) * 1e6).ceil() * 1e-6;
+        open.retain(|(_, x)| (x - center).norm() > radius);
+        balls.push(Ball { center, radius: radius.max(1e-6) });
+        // Its own vertex is in it, whatever was rounded.
+        open.retain(|(_, x)| (x - center).norm() > 2e-6);
+    }
+    balls
+}
+
+/// Part of the way to the nearest vertex outside of it that a ball reaches.
+const CLEAR: f64 = 0.95;
+
+/// How far the nearest of some points is, which are sorted by x.
+fn nearest_distance(points: &[Vec3], x: &Vec3) -> f64 {
+    let middle = points.partition_point(|p| p.x < x.x);
+    let mut least = f64::INFINITY;
+    for p in &points[middle..] {
+        if p.x - x.x >= least {
+            break;
+        }
+        least = least.min((p - x).norm());
+    }
+    for p in points[..middle].iter().rev() {
+        if x.x - p.x >= least {
+            break;
+        }
+        least = least.min((p - x).norm());
+    }
+    least
 }
 
 /// A list of fixed parts, as TOML, with one more.
@@ -142,5 +208,23 @@ mod tests {
         assert!(marks[0].nodes.len() >= NEIGHBOURS && (marks[0].nodes[0] - ball.center).norm() < 0.05);
         assert_eq!(marks[1].nodes, [Vec3::new(-0.2, 1.0, 0.0)]);
         assert_eq!(pinned.fixed.iter().filter(|fixed| **fixed).count(), marks[0].nodes.len() + 1);
+    }
+
+    /// What a frame holds of a bar is held, and nothing beside it, with few balls.
+    #[test]
+    fn a_frame_is_a_few_balls_around_all_in_it_and_nothing_else() {
+        let mut scene = Scene::from_text("s", "s.toml", SCENE, None, &[]).unwrap();
+        let model = build(&scene).unwrap().model;
+        for limit in [-1.0, -0.01, 0.06, 0.19] {
+            let chosen: Vec<bool> = model.surface_positions(&model.rest_positions).iter().map(|x| x.x > limit).collect();
+            let balls = balls_around(&model, "bar", &chosen);
+            assert!(!balls.is_empty() && balls.len() <= 12, "{limit}: {}", balls.len());
+            scene.set(&format!("body.bar.fix={}", with_pin(None, &balls))).unwrap();
+            let pinned = build(&scene).unwrap().model;
+            for (node, x) in pinned.rest_positions.iter().enumerate() {
+                assert_eq!(pinned.fixed[node], x.x > limit, "{limit}: {x}");
+            }
+        }
+        assert!(balls_around(&model, "bar", &vec![false; model.surface.bodies.len()]).is_empty());
     }
 }

@@ -386,6 +386,7 @@ impl Session {
                 recording: self.recording_view(),
                 studio,
                 grabs: &grabs,
+                frame: self.stroke.as_ref().and_then(Stroke::frame),
                 grip: self.grip,
                 gizmo: gizmo.as_ref(),
                 contacts,

@@ -58,6 +58,8 @@ pub struct RowsSolved {
     pub accuracy: f64,
     /// Forces and velocities are within the accuracy.
     pub settled: bool,
+    /// They were so from the start: nothing was moved.
+    pub stayed: bool,
     /// The method may not go on: its iterations are used up, or its numbers are not finite.
     pub exhausted: bool,
 }
@@ -105,12 +107,14 @@ pub struct Relinearisation {
     /// Sums over all solves so far, and the last residual.
     pub total: RowsSolved,
     pub relinearisations: u32,
+    /// The last look at the geometry has left all rows as they were.
+    rows_hold: bool,
 }
 
 impl Relinearisation {
     pub fn new(limits: Limits, schedule: Schedule) -> Self {
         let accuracy = schedule.first(limits.finest());
-        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0 }
+        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0, rows_hold: false }
     }
 
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
@@ -133,6 +137,7 @@ impl Relinearisation {
         let was_rough = self.accuracy.max(self.total.accuracy) > self.limits.finest();
         self.accuracy = self.schedule.after(self.accuracy, self.limits.finest(), renewal.gap_error);
         let changed = renewal.gap_error > 0.0;
+        self.rows_hold = !changed;
         if !changed && was_rough {
             return Next::SolveRows;
         }
@@ -148,6 +153,10 @@ impl Relinearisation {
     pub fn advance(&mut self, solved: RowsSolved, renew: impl FnOnce() -> (Renewal, usize)) -> Next {
         if !self.goes_on(solved) {
             return Next::Done { converged: false };
+        }
+        if self.rows_hold && solved.stayed {
+            // Nothing is elsewhere than when it was looked at.
+            return Next::Done { converged: true };
         }
         let (renewal, n_rows) = renew();
         self.decide(&renewal, n_rows)

@@ -123,6 +123,17 @@ fn pins_are_set_while_it_runs_and_undone() {
     window.wait("edited body.bar.fix=[{ side = \"x-\" }, { spheres");
     window.key("ctrl+z");
     window.wait("undone body.bar.fix=[{ side = \"x-\" }]");
+    // All that is in a frame.
+    let [x, y] = bar;
+    window.hover([x - 60, y - 60]);
+    window.hold("shift", true);
+    window.hold("p", true);
+    window.drag(x - 60, y - 60, x + 60, y + 60, 6);
+    window.hold("p", false);
+    window.hold("shift", false);
+    window.wait("edited body.bar.fix=[{ side = \"x-\" }, { spheres = [{ center = [");
+    window.key("ctrl+z");
+    window.wait("undone body.bar.fix=[{ side = \"x-\" }]");
 
     // What is held is pinned where it is, and does not come back.
     window.press(bar[0], bar[1]);

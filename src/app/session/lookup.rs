@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use egui::Pos2;
+use egui::{Pos2, Rect};
 
 use crate::app::worker::Snapshot;
 use crate::body::BodyRef;
@@ -38,6 +38,8 @@ pub enum Question {
     FrameSelected,
     /// Asks for the point to pin.
     Pin(Ray),
+    /// Asks for what of soft bodies is in a part of the window, to be pinned.
+    PinFrame(Rect),
     /// As bodies are numbered (`body::BodyNumbering`).
     FrameBodies {
         first: usize,

@@ -1,10 +1,10 @@
 //! Pinning what is under the cursor or held, and letting go of what is pinned or held.
 
-use egui::Pos2;
+use egui::{Pos2, Rect};
 
 use super::Session;
 use super::lookup::{Found, Question};
-use crate::app::pins::{PinMark, ball_at, rest_point, with_pin};
+use crate::app::pins::{PinMark, ball_at, balls_around, rest_point, with_pin};
 use crate::app::ui::PinAction;
 use crate::app::worker::Severity;
 use crate::body::{BodyRef, base_name};
@@ -17,13 +17,24 @@ use crate::stage;
 /// How near the cursor must be to a pin or a grab, in points.
 const NEAR: f32 = 9.0;
 
-/// Pins that a key paints while it is held down.
+/// A frame is at least so large, in points.
+const LEAST_FRAME: f32 = 3.0;
+
+/// Pins that a key paints while it is held down, or a frame that it spans.
 #[derive(Default)]
 pub struct Stroke {
     /// Of one body.
     body: Option<String>,
     balls: Vec<Ball>,
+    /// Where the mouse was when the frame was begun.
+    corner: Option<Pos2>,
     last: Option<Pos2>,
+}
+
+impl Stroke {
+    pub(super) fn frame(&self) -> Option<Rect> {
+        Some(Rect::from_two_pos(self.corner?, self.last?)).filter(|frame| frame.size().min_elem() >= LEAST_FRAME)
+    }
 }
 
 impl Session {
@@ -87,28 +98,74 @@ impl Session {
         self.edit(&[(path, format!("[{}]", kept.join(", ")))], None);
     }
 
-    /// A key is held down over the view: what the cursor passes is pinned. Once it is let go all of it is one change.
+    /// A key is held down over the view: what the cursor passes is pinned, or with Shift what is in the frame that it
+    /// spans. Once it is let go all of it is one change.
     pub(super) fn paint_pins(&mut self, context: &egui::Context) {
         // A short press may begin and end between two frames.
         let is_down = |input: &egui::InputState| input.key_down(egui::Key::P) || input.key_pressed(egui::Key::P);
-        let (is_down, at) = context.input(|input| (is_down(input), input.pointer.latest_pos()));
+        let (is_down, at, modifiers) = context.input(|input| (is_down(input), input.pointer.latest_pos(), input.modifiers));
         let typing = context.text_edit_focused() || self.ui.is_modal();
-        if self.grab.is_none() && is_down && !typing && context.input(|input| input.modifiers.is_none()) {
+        if self.grab.is_none() && is_down && !typing && (modifiers.is_none() || modifiers.shift_only()) {
             let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);
             if let Some(at) = at
                 && self.is_over_view(context, at)
                 && self.stroke.as_ref().is_none_or(|stroke| stroke.last.is_none_or(moved))
             {
-                self.stroke.get_or_insert_default().last = Some(at);
-                self.lookup.ask(Question::Pin(self.ray(at)));
+                let corner = modifiers.shift.then_some(at);
+                let stroke = self.stroke.get_or_insert_with(|| Stroke { corner, ..Stroke::default() });
+                stroke.last = Some(at);
+                if stroke.corner.is_none() {
+                    self.lookup.ask(Question::Pin(self.ray(at)));
+                }
             }
         } else if !is_down
             && !self.lookup.is_busy()
             && let Some(stroke) = self.stroke.take()
-            && let (Some(name), Some(scene)) = (stroke.body, self.shown.scene.clone())
-            && let Some(place) = scene.model.bodies.iter().position(|body| body.name == name)
         {
-            self.pin(&scene.model, BodyRef::Deformable(place as u32), &stroke.balls);
+            if let Some(frame) = stroke.frame() {
+                self.lookup.ask(Question::PinFrame(frame));
+                context.request_repaint();
+            } else if let (Some(name), Some(scene)) = (stroke.body, self.shown.scene.clone())
+                && let Some(place) = scene.model.bodies.iter().position(|body| body.name == name)
+            {
+                self.pin(&scene.model, BodyRef::Deformable(place as u32), &stroke.balls);
+            }
+        }
+    }
+
+    /// Pins what of the soft bodies appears in a part of the window, seen or not; if some are selected, of these alone.
+    pub(super) fn pin_frame(&mut self, found: &Found, frame: &Rect) {
+        let (Some(scene), Some(document)) = (&found.snapshot.scene, &self.document) else { return };
+        let (model, selection) = (&scene.model, &self.ui.selection);
+        let hidden = selection.hidden_bodies(model);
+        let selected: Vec<BodyRef> = selection.bodies(model).into_iter().filter(|body| body.is_deformable()).collect();
+        let is_meant = |body: &BodyRef| {
+            let is_open = !hidden.contains(body) && !selection.is_locked(model.body_name(*body));
+            is_open && (selected.is_empty() || selected.contains(body))
+        };
+        let meant: Vec<bool> = (0..model.bodies.len() as u32).map(|place| is_meant(&BodyRef::Deformable(place))).collect();
+        let is_inside = |[x, y, z, _]: &[f32; 4]| {
+            let place = self.viewpoint.camera.project(glam::Vec3::new(*x, *y, *z), self.viewport());
+            place.is_some_and(|([x, y], _)| frame.contains(egui::pos2(x, y) / self.pixels_per_point))
+        };
+        let vertices = found.positions.iter().zip(&model.surface.bodies);
+        let chosen: Vec<bool> = vertices.map(|(at, body)| meant[*body as usize] && is_inside(at)).collect();
+        if chosen.len() < model.surface.bodies.len() {
+            return; // positions that could not be read
+        }
+        let mut names: Vec<&str> = model.bodies.iter().map(|body| base_name(&body.name)).collect();
+        names.dedup();
+        let pinned = names.into_iter().filter_map(|name| {
+            let balls = balls_around(model, name, &chosen);
+            let path = format!("body.{name}.fix");
+            let value = with_pin(document.scene().given(&path).as_deref(), &balls);
+            (!balls.is_empty()).then_some((path, value))
+        });
+        let pinned: Vec<(String, String)> = pinned.collect();
+        if pinned.is_empty() {
+            self.tell(Severity::Info, "Nothing of a soft body is in the frame".to_owned());
+        } else {
+            self.edit(&pinned, None);
         }
     }
 

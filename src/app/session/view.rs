@@ -95,6 +95,7 @@ impl Session {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 self.paint_pin(found, lookup::hit_body(model, positions, all_poses, &hidden, &ray));
             }
+            Question::PinFrame(frame) => self.pin_frame(found, &frame),
             Question::FrameSelected => {
                 let bodies = self.ui.selection.bodies(model);
                 let mut bounds = lookup::bounds_of(model, positions, poses, bodies.iter().copied());

@@ -165,6 +165,8 @@ pub struct UiContext<'a> {
     pub studio: Studio,
     /// What the mouse holds first, if it holds something.
     pub grabs: &'a [GrabMark],
+    /// What is being framed to be pinned, in points.
+    pub frame: Option<Rect>,
     /// How the mouse holds.
     pub grip: Grip,
     /// The handles of the selected body, where it can be placed.

@@ -58,6 +58,11 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     for mark in context.grabs {
         grab_ui(root, view, mark);
     }
+    if let Some(frame) = context.frame {
+        let (painter, accent) = (root.painter().with_clip_rect(view), theme::palette(root.ctx()).accent);
+        let line = Stroke::new(1.5, accent);
+        painter.rect(frame, CornerRadius::ZERO, accent.gamma_multiply(0.12), line, egui::StrokeKind::Inside);
+    }
     if let Some(recording) = &context.recording {
         recording_ui(root, view, recording, answers);
     }
@@ -297,7 +302,7 @@ fn hidden_hint_ui(root: &Ui, view: Rect) {
 }
 
 /// What the mouse does over the view.
-const MOUSE: [(&str, &str); 14] = [
+const MOUSE: [(&str, &str); 15] = [
     ("Left drag on a body", "pull it"),
     ("  with Shift, or wheel", "nearer or away"),
     ("  with Ctrl + wheel", "hold more around it"),
@@ -307,6 +312,7 @@ const MOUSE: [(&str, &str); 14] = [
     ("Middle or Shift + right", "move the view"),
     ("Wheel", "zoom to the cursor"),
     ("Right click", "what can be done to it"),
+    ("P or Shift+P held, moving", "pin it, or all in a frame"),
     ("Arrows, rings, box", "place it at the start"),
     ("  with Ctrl", "in steps"),
     ("Double click", "look at it"),
