@@ -162,3 +162,28 @@ impl Relinearisation {
         self.decide(&renewal, n_rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows that were solved roughly and hold are solved finely; if that moves nothing, there is nothing to look at.
+    #[test]
+    fn what_stays_is_not_looked_at_again() {
+        let limits = Limits { tolerance: 1.0, gives_up: false, max_rows: 10 };
+        let rough = RowsSolved { settled: true, accuracy: 3.0, ..RowsSolved::default() };
+        for stayed in [true, false] {
+            let mut progress = Relinearisation::new(limits, Schedule::Part(0.05));
+            let mut looks = 0;
+            let mut look = |gap_error| {
+                looks += 1;
+                (Renewal { gap_error, crosses: false }, 1)
+            };
+            assert_eq!(progress.advance(RowsSolved { stayed, ..rough }, || look(2.0)), Next::SolveRows, "the rows are others");
+            assert_eq!(progress.advance(RowsSolved { stayed, ..rough }, || look(0.0)), Next::SolveRows, "the rows hold");
+            let fine = RowsSolved { settled: true, stayed, ..RowsSolved::default() };
+            assert_eq!(progress.advance(fine, || look(0.0)), Next::Done { converged: true });
+            assert_eq!(looks, if stayed { 2 } else { 3 });
+        }
+    }
+}

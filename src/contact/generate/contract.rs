@@ -46,8 +46,6 @@ pub struct Search<'s> {
     pub known: &'s [(PairId, usize)],
     /// Features of a pair that are further beside each other than this [m] do not touch.
     pub near: f64,
-    /// Features that end nearer to each other than this [m] are told where that costs little.
-    pub ahead: f64,
     /// Rows have changed already: what only matters if nothing else does may be left out.
     pub is_busy: bool,
     /// Once it is cancelled a part of what meets is enough: the step ends.
@@ -99,8 +97,7 @@ pub trait ContactGenerator: Send + Sync {
     /// the features are beside each other [m].
     fn at_end(&self, point: &ContactPoint, normal: &Vec3, moved: &Moved) -> (Linearisation, f64);
 
-    /// Adds the pairs that meet in a trial motion. One that is not continuous may add pairs that are going to, whose gaps
-    /// are not negative.
+    /// Adds the pairs that meet in a trial motion.
     fn meet(&self, search: &Search, met: &mut Met);
 
     /// The row of H of a pair, into `entries`. `Linearisation::sum` names vertices, unless a generator says otherwise

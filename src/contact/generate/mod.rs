@@ -199,24 +199,6 @@ impl<'a> Detection<'a> {
             contact.warm_start(entry);
             Some(contact)
         }));
-        self.expect(&moved, contacts);
-    }
-
-    /// Adds rows for what comes near obstacles, so that it is not found there one by one.
-    fn expect(&self, moved: &Moved, contacts: &mut Vec<Constraint>) {
-        let mut scratch = self.idle_renewals.take().unwrap_or_default();
-        let Renewing { known, met, .. } = &mut scratch;
-        list_known(contacts, known);
-        let candidates = &moved.trial.island.candidates;
-        let search =
-            Search { moved: *moved, candidates, known, near: self.near(), ahead: self.near(), is_busy: false, cancel: &self.cancel };
-        self.generators.all().into_iter().filter(|generator| !generator.is_continuous()).for_each(|generator| generator.meet(&search, met));
-        // Each pair is told once.
-        met.sort_unstable_by_key(|(pair, _)| *pair);
-        for (pair, found) in met.drain(..) {
-            self.add_met(pair, found, known, contacts, moved);
-        }
-        self.idle_renewals.put(scratch);
     }
 
     /// Follows springs, adds contacts for features of the island that would cross something with the velocity change
@@ -232,11 +214,13 @@ impl<'a> Detection<'a> {
         let mut scratch = self.idle_renewals.take().unwrap_or_default();
         let Renewing { known, ends, met } = &mut scratch;
         let mut gap_error = self.renew_stale(contacts, ends, &moved);
-        list_known(contacts, known);
+        known.clear();
+        known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
+        known.sort_unstable();
         let mut crosses = false;
         for generator in self.generators.all() {
             let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
-            generator.meet(&Search { moved, candidates, known, near: self.near(), ahead: 0.0, is_busy, cancel: &self.cancel }, met);
+            generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy, cancel: &self.cancel }, met);
             crosses |= generator.is_continuous() && met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);
@@ -353,8 +337,8 @@ impl<'a> Detection<'a> {
         if changed { gap.abs().max(self.tolerance) } else { 0.0 }
     }
 
-    /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. One that is only near gets a
-    /// row without a force. `known`: pairs with a contact, sorted, with the place of the contact.
+    /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `known`: pairs with a
+    /// contact, sorted, with the place of the contact.
     fn add_met(
         &self,
         pair: PairId,
@@ -364,22 +348,16 @@ impl<'a> Detection<'a> {
         moved: &Moved,
     ) -> f64 {
         let generator = self.generators.of(pair.kind);
-        let is_near_only = !generator.is_continuous() && found.gap >= 0.0;
         let same = known.partition_point(|(known, _)| *known < pair)..known.partition_point(|(known, _)| *known <= pair);
         let is_same = |place: &usize| contacts[*place].point().is_some_and(|point| generator.is_same_contact(point, &found));
         let Some(place) = known[same].iter().map(|(_, place)| *place).find(is_same) else {
             let gap = found.gap;
             let mut contact = self.new_contact(ContactPoint { life: RowLife::met(), ..self.new_point(pair) });
             self.take(&mut contact, found, moved);
-            if !is_near_only {
-                contact.force.status = Status::Sliding;
-            }
+            contact.force.status = Status::Sliding;
             contacts.push(contact);
-            return self.gap_error(!is_near_only, gap);
+            return self.gap_error(true, gap);
         };
-        if is_near_only {
-            return 0.0;
-        }
         let (contact, gap) = (&mut contacts[place], found.gap);
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
         let predicted_gap = if generator.is_continuous() { Some(self.predicted_gap(contact, moved)) } else { None };
@@ -420,13 +398,6 @@ impl<'a> Detection<'a> {
         contact.linearise(&found, |unknown| moved.trial.at(unknown), self.dt);
         (contact.row.frame - before.0).norm() > 1e-9 || (contact.row.offset - before.1).norm() > 1e-3 * self.tolerance
     }
-}
-
-/// The pairs that have a contact, sorted, with its place.
-fn list_known(contacts: &[Constraint], known: &mut Vec<(PairId, usize)>) {
-    known.clear();
-    known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
-    known.sort_unstable();
 }
 
 #[cfg(test)]

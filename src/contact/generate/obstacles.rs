@@ -22,7 +22,7 @@ use crate::model::{Model, PairId, PairKind, WarmContact};
 struct Part {
     /// Of the vertices of a body and an obstacle [m].
     gaps: Vec<f64>,
-    /// Vertices inside of it or near: the nodes that they hang on, and their gaps [m].
+    /// Vertices inside of it: the nodes that they hang on, and their gaps [m].
     inside: Vec<([u32; 4], f64, usize)>,
     /// Vertices that are near enough for an edge or a triangle at them to be inside, and such triangles.
     near: Vec<usize>,
@@ -81,9 +81,8 @@ impl Obstacles {
         linearisation(&vertices, weights, &self.shape_of(pair).tangent_plane(&x0, &x1), &x0, &x1)
     }
 
-    /// The features of a body that end inside an obstacle, or nearer to it than `ahead` [m]; and vertices that are as near
-    /// as another is inside.
-    fn enter(&self, body: BodyRef, end: &End, ahead: f64, part: &mut Part) {
+    /// The features of a body that end inside an obstacle.
+    fn enter(&self, body: BodyRef, end: &End, part: &mut Part) {
         if !end.step.model.is_movable(body) {
             return;
         }
@@ -100,7 +99,7 @@ impl Obstacles {
                 }
             };
             if is_met {
-                self.enter_obstacle(body, o, end, ahead, swept.as_ref(), part);
+                self.enter_obstacle(body, o, end, swept.as_ref(), part);
             }
         }
     }
@@ -117,7 +116,7 @@ impl Obstacles {
     }
 
     /// Vertices, then the inside of edges and of triangles whose corners are outside.
-    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, ahead: f64, swept: Option<&Swept>, part: &mut Part) {
+    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, swept: Option<&Swept>, part: &mut Part) {
         let Part { gaps, inside, near, triangles, found } = part;
         let (step, obstacle) = (moved.step, &self.shapes[o]);
         let (mesh, model, features) = (&step.surfaces.mesh, step.model, step.surfaces.features(body));
@@ -134,16 +133,13 @@ impl Obstacles {
         gaps.resize(vertices.len(), 0.0);
         let ways = (start[vertices.clone()].par_chunks(VERTICES), end[vertices.clone()].par_chunks(VERTICES));
         let nearest_gap = (gaps.par_chunks_mut(VERTICES), ways).into_par_iter().map(nearest_of).reduce(|| f64::INFINITY, f64::min);
-        let mut add = |kind, first: usize, most: f64| {
+        let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
-            if row.gap < most {
+            if row.gap < 0.0 {
                 found.push((pair, row));
             }
         };
-        // What pushes some vertices out brings others in, from as far. Rows without a force cost little, another look costs
-        // much.
-        let reach = ahead.max(-nearest_gap);
         // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and
         // those that are left come when it is looked again.
         let of_nodes = |v: usize| match model.collision.weights.get(v) {
@@ -151,30 +147,30 @@ impl Obstacles {
             _ => [v as u32; 4],
         };
         inside.clear();
-        if nearest_gap < reach {
-            inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < reach).map(|(v, gap)| (of_nodes(v), *gap, v)));
+        if nearest_gap < 0.0 {
+            inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
         }
         inside.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2, reach));
+        inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2));
         // A plane is met by corners first.
         let Some(swept) = swept.filter(|_| obstacle.shape != Shape::Plane) else { return };
         // No point of a feature is further from its first corner than its longest edge, and a gap is no more than the
         // distance.
-        let is_far = |gap: f64, size2: f64| gap > ahead && (gap - ahead).powi(2) > (1.0 + 1e-9) * size2;
+        let is_far = |gap: f64, size2: f64| gap > 0.0 && gap * gap > (1.0 + 1e-9) * size2;
         let length2 = |a: u32, b: u32| (end[a as usize] - end[b as usize]).norm_squared();
         let longest2 = (self.longest_edge(body, step) + 2.0 * swept.way).powi(2);
         if is_far(nearest_gap, longest2) {
             return;
         }
         let gap = |v: u32| gaps[v as usize - vertices.start];
-        // A convex shape lies below each of its tangent planes: what is above one of them cannot come to it. Planes at
+        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at
         // the points of the shape that are nearest to the middle, then to the point of the feature that is nearest to
         // the last of them, and so on, come to the one across the shortest way.
         let is_apart = |corners: &[Vec3], n_planes: usize| {
             let mut point = corners.iter().sum::<Vec3>() / corners.len() as f64;
             (0..n_planes).any(|_| {
                 let there = nearest(&obstacle.shape, &point);
-                let is_above = corners.iter().all(|x| (x - there.point).dot(&there.normal) > ahead);
+                let is_above = corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0);
                 if !is_above {
                     point = nearest_on_feature(corners, &there.point);
                 }
@@ -194,7 +190,7 @@ impl Obstacles {
                 corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
             // The first plane mostly tells; a formula is cheaper than more of them, and they than a search.
             if !is_apart(&local, 1) && (deepest_weights(&obstacle.shape, &local).is_some() || !is_apart(&local, PLANES)) {
-                add(kind, k, ahead);
+                add(kind, k);
             }
         };
         near.clear();
@@ -271,12 +267,12 @@ impl ContactGenerator for Obstacles {
         (self.point_at_end(&point.pair, &point.weights, moved.end), 0.0)
     }
 
-    /// Features of the island that end inside an obstacle, or near one.
+    /// Features of the island that end inside an obstacle.
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut parts = self.idle.take().unwrap_or_default();
         let segments = &search.moved.trial.island.segments;
         parts.resize_with(segments.len().max(parts.len()), Part::default);
-        parts.par_iter_mut().zip(segments).for_each(|(part, segment)| self.enter(segment.body, search.moved.end, search.ahead, part));
+        parts.par_iter_mut().zip(segments).for_each(|(part, segment)| self.enter(segment.body, search.moved.end, part));
         parts.iter_mut().for_each(|part| met.append(&mut part.found));
         self.idle.put(parts);
     }
@@ -284,8 +280,7 @@ impl ContactGenerator for Obstacles {
     fn overlaps(&self, _: &Candidates, end: &End, _: &CancelToken) -> Vec<Overlap> {
         let mut part = Part::default();
         let bodies = &end.step.surfaces.whole.segments;
-        bodies.iter().for_each(|segment| self.enter(segment.body, end, 0.0, &mut part));
-        part.found.retain(|(_, row)| row.gap < 0.0);
+        bodies.iter().for_each(|segment| self.enter(segment.body, end, &mut part));
         let overlap = |(pair, row): (PairId, Linearisation)| {
             let (vertices, obstacle) = (corners(end.step, &pair), self.shape_of(&pair));
             let start = combine(&vertices, &row.weights, &end.step.start);
