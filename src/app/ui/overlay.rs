@@ -302,7 +302,7 @@ fn hidden_hint_ui(root: &Ui, view: Rect) {
 }
 
 /// What the mouse does over the view.
-const MOUSE: [(&str, &str); 15] = [
+const MOUSE: [(&str, &str); 16] = [
     ("Left drag on a body", "pull it"),
     ("  with Shift, or wheel", "nearer or away"),
     ("  with Ctrl + wheel", "hold more around it"),
@@ -312,7 +312,8 @@ const MOUSE: [(&str, &str); 15] = [
     ("Middle or Shift + right", "move the view"),
     ("Wheel", "zoom to the cursor"),
     ("Right click", "what can be done to it"),
-    ("P or Shift+P held, moving", "pin it, or all in a frame"),
+    ("Move with P held", "pin what it passes"),
+    ("  with Shift+P", "pin all in a frame"),
     ("Arrows, rings, box", "place it at the start"),
     ("  with Ctrl", "in steps"),
     ("Double click", "look at it"),
