@@ -91,12 +91,12 @@ pub fn balls_around(model: &Model, name: &str, is_chosen: &[bool]) -> Vec<Ball> 
     if chosen.is_empty() {
         return vec![];
     }
-    // Nodes inside go with the vertex that is nearest.
+    // Nodes inside go with the vertex that is nearest, and stay free where two are.
     let nodes: Vec<Vec3> = places().flat_map(|place| model.bodies[place].nodes.clone()).map(|node| model.rest_positions[node]).collect();
     let by_x = |a: &Vec3, b: &Vec3| a.x.total_cmp(&b.x);
     chosen.sort_by(by_x);
     others.sort_by(by_x);
-    let is_near = |node: &Vec3| nearest_distance(&chosen, node) < nearest_distance(&others, node);
+    let is_near = |node: &Vec3| 1.001 * nearest_distance(&chosen, node) < nearest_distance(&others, node);
     let (with, without): (Vec<Vec3>, Vec<Vec3>) = nodes.iter().partition(|node| is_near(node));
     chosen.extend(with);
     others.extend(without);
