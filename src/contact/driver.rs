@@ -58,8 +58,6 @@ pub struct RowsSolved {
     pub accuracy: f64,
     /// Forces and velocities are within the accuracy.
     pub settled: bool,
-    /// They were so from the start: nothing was moved.
-    pub stayed: bool,
     /// The method may not go on: its iterations are used up, or its numbers are not finite.
     pub exhausted: bool,
 }
@@ -107,14 +105,12 @@ pub struct Relinearisation {
     /// Sums over all solves so far, and the last residual.
     pub total: RowsSolved,
     pub relinearisations: u32,
-    /// The last look at the geometry has left all rows as they were.
-    rows_hold: bool,
 }
 
 impl Relinearisation {
     pub fn new(limits: Limits, schedule: Schedule) -> Self {
         let accuracy = schedule.first(limits.finest());
-        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0, rows_hold: false }
+        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0 }
     }
 
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
@@ -137,7 +133,6 @@ impl Relinearisation {
         let was_rough = self.accuracy.max(self.total.accuracy) > self.limits.finest();
         self.accuracy = self.schedule.after(self.accuracy, self.limits.finest(), renewal.gap_error);
         let changed = renewal.gap_error > 0.0;
-        self.rows_hold = !changed;
         if !changed && was_rough {
             return Next::SolveRows;
         }
@@ -154,36 +149,7 @@ impl Relinearisation {
         if !self.goes_on(solved) {
             return Next::Done { converged: false };
         }
-        if self.rows_hold && solved.stayed {
-            // Nothing is elsewhere than when it was looked at.
-            return Next::Done { converged: true };
-        }
         let (renewal, n_rows) = renew();
         self.decide(&renewal, n_rows)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rows that were solved roughly and hold are solved finely; if that moves nothing, there is nothing to look at.
-    #[test]
-    fn what_stays_is_not_looked_at_again() {
-        let limits = Limits { tolerance: 1.0, gives_up: false, max_rows: 10 };
-        let rough = RowsSolved { settled: true, accuracy: 3.0, ..RowsSolved::default() };
-        for stayed in [true, false] {
-            let mut progress = Relinearisation::new(limits, Schedule::Part(0.05));
-            let mut looks = 0;
-            let mut look = |gap_error| {
-                looks += 1;
-                (Renewal { gap_error, crosses: false }, 1)
-            };
-            assert_eq!(progress.advance(RowsSolved { stayed, ..rough }, || look(2.0)), Next::SolveRows, "the rows are others");
-            assert_eq!(progress.advance(RowsSolved { stayed, ..rough }, || look(0.0)), Next::SolveRows, "the rows hold");
-            let fine = RowsSolved { settled: true, stayed, ..RowsSolved::default() };
-            assert_eq!(progress.advance(fine, || look(0.0)), Next::Done { converged: true });
-            assert_eq!(looks, if stayed { 2 } else { 3 });
-        }
     }
 }

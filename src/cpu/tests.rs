@@ -124,8 +124,6 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         }
     };
     assert!(converged && contacts.len() > 30, "{progress:?}");
-    // Rows without a force in the end may be taken up in a later pass.
-    let carry: Vec<_> = contacts.iter().filter(|c| c.is_active()).map(Constraint::id).collect();
     // The same rows from the forces of the step before.
     for contact in &mut contacts {
         let remembered = state.contacts.entries.iter().find(|e| contact.point().is_some_and(|point| e.pair == point.pair));
@@ -155,7 +153,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let mut solver = Cwc::with_max_passes(1);
         solver.begin(&problem, &dv);
         solver.solve_rows(&problem, &mut contacts, &mut dv, ACCEPTED * tolerance);
-        let off = contacts.iter().filter(|contact| carry.contains(&contact.id())).map(|contact| {
+        let off = contacts.iter().map(|contact| {
             let u = problem.motion(contact, &contact.force_on_first(), &dv);
             // A force so near the edge of its cone slides, within the tolerance.
             let sticks = contact.force.status == Status::Sticking

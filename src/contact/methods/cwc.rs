@@ -50,8 +50,6 @@ pub struct Cwc {
     failures: u32,
     /// The first rows of a problem are to be solved.
     is_first: bool,
-    /// The last rows were solved to their accuracy: bodies have the momentum that their loads give them.
-    was_settled: bool,
     cg: [Vec<Vec3>; 4],
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
@@ -111,8 +109,6 @@ const FINEST: f64 = 0.2;
 /// The first rows of a problem are solved to this part of what the first pass moves, if that is rougher than asked for:
 /// so far from where they began, bodies are going to meet others, and at other places.
 const ROUGH: f64 = 0.02;
-/// But not for less than this: rows that were solved roughly and hold are solved and looked at again.
-const WORTH: f64 = 2.0;
 /// Bounds on the inner iterations of a pass that is not yet about the last digits.
 const FIRST_ITERATIONS: [u32; 3] = [80, 300, 320];
 /// Work of the assembly of a block of W~ [bytes]: some 400 ns between contacts of large bodies (gallery).
@@ -135,7 +131,6 @@ impl Cwc {
             max_passes,
             failures: 0,
             is_first: true,
-            was_settled: false,
             cg: Default::default(),
             islands: vec![],
             assembly: Default::default(),
@@ -160,7 +155,7 @@ impl RowSolver for Cwc {
 
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]) {
         self.failures = 0;
-        (self.is_first, self.was_settled) = (true, false);
+        self.is_first = true;
         for vector in [&mut self.residual, &mut self.z] {
             vector.resize(dv.len(), Vec3::zeros());
         }
@@ -211,7 +206,6 @@ impl RowSolver for Cwc {
             problem.residual(rows, &[], dv, &mut self.residual);
             keep_momentum(problem.blocks, &self.residual, dv);
         }
-        self.was_settled = solved.settled;
         solved.failures = self.failures - before;
         solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
@@ -289,7 +283,7 @@ impl Cwc {
             let moves = largest * problem.dt;
             outcome.iterations += iterations;
             problem.allowance.spend(u64::from(iterations - 1) * (problem.product_work() + solve_work(problem)));
-            if std::mem::take(is_first) && is_touched && ROUGH * moves > WORTH * accuracy {
+            if std::mem::take(is_first) && is_touched && ROUGH * moves > accuracy {
                 accuracy = ROUGH * moves;
                 outcome.accuracy = accuracy;
             }

@@ -3,7 +3,7 @@
 //! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
 //! and slip are those of the true compliance, and say when the forces are good.
 
-use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, ITERATION_WORK, LEAST_ITERATIONS, MAX_FAILURES, Rows, WORTH};
+use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, ITERATION_WORK, LEAST_ITERATIONS, MAX_FAILURES, Rows};
 use super::{assembly_work, columns_work, elastic_part, present, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
@@ -53,7 +53,6 @@ impl Cwc {
             max_passes,
             failures,
             is_first,
-            was_settled,
             working_set,
             ..
         } = self;
@@ -98,7 +97,7 @@ impl Cwc {
             outcome.passes += 1;
             outcome.residual = corrected.residual;
             let moves = corrected.largest * problem.dt;
-            if std::mem::take(is_first) && is_touched && ROUGH * moves > WORTH * accuracy {
+            if std::mem::take(is_first) && is_touched && ROUGH * moves > accuracy {
                 accuracy = ROUGH * moves;
                 outcome.accuracy = accuracy;
                 (tolerance, acceptable) = (tolerance.max(accuracy), accuracy);
@@ -139,10 +138,7 @@ impl Cwc {
             let is_still = corrected.left * problem.dt <= bound;
             if error < acceptable {
                 if is_still {
-                    outcome.stayed = *was_settled && outcome.passes == 1 && corrected.iterations == 0;
-                    if !outcome.stayed {
-                        keep_momentum(problem, load, dv);
-                    }
+                    keep_momentum(problem, load, dv);
                     store(contacts, p);
                     release(contacts, |unknown| dv[problem.place(unknown)], problem.dt, accuracy / ACCEPTED);
                     return true;
