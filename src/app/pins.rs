@@ -67,32 +67,40 @@ pub fn rest_point(model: &Model, hit: &Hit) -> Vec3 {
 /// and at least around some nodes.
 pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
     let triangle = model.surface.triangles[hit.triangle];
-    let center = rest_point(model, hit).map(|x| (x * 1e6).round() * 1e-6);
+    let center = rest_point(model, hit).map(to_micrometres);
     let body = &model.bodies[model.surface.bodies[triangle[0] as usize] as usize];
     let mut distances: Vec<f64> = body.nodes.clone().map(|node| (model.rest_positions[node] - center).norm()).collect();
     let n = NEIGHBOURS.min(distances.len()) - 1;
     let (_, least, _) = distances.select_nth_unstable_by(n, f64::total_cmp);
+    ball_around(center, radius, *least)
+}
+
+/// A ball of a radius, but at least around nodes up to a distance from its middle [m].
+fn ball_around(center: Vec3, radius: f64, distance: f64) -> Ball {
     // Rounded up.
-    let radius = (radius.max(*least * 1.001) * 1e6).ceil() * 1e-6;
-    Ball { center, radius }
+    Ball { center, radius: (radius.max(1.001 * distance) * 1e6).ceil().max(1.0) * 1e-6 }
+}
+
+fn to_micrometres(x: f64) -> f64 {
+    (x * 1e6).round() * 1e-6
 }
 
 /// Balls, at rest, around the vertices of the bodies of a name that are chosen (a flag for each vertex of the surface)
-/// and the nodes behind them, and around nothing else of these: each as large as that allows, the largest first.
+/// and the nodes behind them: each as large as what is not chosen of these bodies allows, but around a node at least; the
+/// largest first.
 pub fn balls_around(model: &Model, name: &str, is_chosen: &[bool]) -> Vec<Ball> {
-    let places = || (0..model.bodies.len()).filter(|place| base_name(&model.bodies[*place].name) == name);
+    let is_own: Vec<bool> = model.bodies.iter().map(|body| base_name(&body.name) == name).collect();
     let (mut chosen, mut others) = (vec![], vec![]);
-    for (vertex, body) in model.surface.bodies.iter().enumerate() {
-        if places().any(|place| place == *body as usize) {
-            let list = if is_chosen[vertex] { &mut chosen } else { &mut others };
-            list.push(rest_vertex(model, vertex));
-        }
+    for (vertex, _) in model.surface.bodies.iter().enumerate().filter(|(_, body)| is_own[**body as usize]) {
+        let list = if is_chosen[vertex] { &mut chosen } else { &mut others };
+        list.push(rest_vertex(model, vertex));
     }
     if chosen.is_empty() {
         return vec![];
     }
     // Nodes inside go with the vertex that is nearest, and stay free where two are.
-    let nodes: Vec<Vec3> = places().flat_map(|place| model.bodies[place].nodes.clone()).map(|node| model.rest_positions[node]).collect();
+    let own = model.bodies.iter().zip(is_own).filter(|(_, is_own)| *is_own);
+    let nodes: Vec<Vec3> = own.flat_map(|(body, _)| body.nodes.clone()).map(|node| model.rest_positions[node]).collect();
     let by_x = |a: &Vec3, b: &Vec3| a.x.total_cmp(&b.x);
     chosen.sort_by(by_x);
     others.sort_by(by_x);
@@ -102,18 +110,16 @@ pub fn balls_around(model: &Model, name: &str, is_chosen: &[bool]) -> Vec<Ball> 
     others.extend(without);
     others.sort_by(by_x);
     // Around all of them where no other is.
-    let size = Aabb::of(&chosen).extent().norm();
-    let mut open: Vec<(f64, Vec3)> = chosen.into_iter().map(|x| (nearest_distance(&others, &x).min(1.01 * size), x)).collect();
-    open.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let size = 1.01 * Aabb::of(&chosen).extent().norm();
+    let mut open: Vec<(f64, Vec3)> = chosen.into_iter().map(|x| (nearest_distance(&others, &x).min(size), x)).collect();
+    open.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut balls = vec![];
-    while let Some(&(clearance, center)) = open.first() {
+    while let Some((clearance, x)) = open.pop() {
+        let center = x.map(to_micrometres);
         let to_node = nodes.iter().map(|node| (node - center).norm()).fold(f64::INFINITY, f64::min);
-        let center = center.map(|x| (x * 1e6).round() * 1e-6);
-        let radius = ((CLEAR * clearance).max(1.001 * to_node) * 1e6).ceil() * 1e-6;
-        open.retain(|(_, x)| (x - center).norm() > radius);
-        balls.push(Ball { center, radius: radius.max(1e-6) });
-        // Its own vertex is in it, whatever was rounded.
-        open.retain(|(_, x)| (x - center).norm() > 2e-6);
+        let ball = ball_around(center, CLEAR * clearance, to_node);
+        open.retain(|(_, x)| (x - center).norm() > ball.radius);
+        balls.push(ball);
     }
     balls
 }

@@ -154,6 +154,7 @@ impl Session {
             return; // positions that could not be read
         }
         let mut names: Vec<&str> = model.bodies.iter().map(|body| base_name(&body.name)).collect();
+        names.sort_unstable();
         names.dedup();
         let pinned = names.into_iter().filter_map(|name| {
             let balls = balls_around(model, name, &chosen);

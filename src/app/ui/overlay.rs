@@ -59,9 +59,7 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
         grab_ui(root, view, mark);
     }
     if let Some(frame) = context.frame {
-        let (painter, accent) = (root.painter().with_clip_rect(view), theme::palette(root.ctx()).accent);
-        let line = Stroke::new(1.5, accent);
-        painter.rect(frame, CornerRadius::ZERO, accent.gamma_multiply(0.12), line, egui::StrokeKind::Inside);
+        frame_ui(root, view, frame);
     }
     if let Some(recording) = &context.recording {
         recording_ui(root, view, recording, answers);
@@ -114,6 +112,12 @@ pub fn sheets_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
 }
 
 /// The line from the held point to where it is pulled, and the force beside it.
+fn frame_ui(root: &Ui, view: Rect, frame: Rect) {
+    let accent = theme::palette(root.ctx()).accent;
+    let (fill, line) = (accent.gamma_multiply(0.12), Stroke::new(1.5, accent));
+    root.painter().with_clip_rect(view).rect(frame, CornerRadius::ZERO, fill, line, egui::StrokeKind::Inside);
+}
+
 fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
