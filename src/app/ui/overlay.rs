@@ -111,13 +111,14 @@ pub fn sheets_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
     }
 }
 
-/// The line from the held point to where it is pulled, and the force beside it.
+/// What will be pinned.
 fn frame_ui(root: &Ui, view: Rect, frame: Rect) {
     let accent = theme::palette(root.ctx()).accent;
     let (fill, line) = (accent.gamma_multiply(0.12), Stroke::new(1.5, accent));
     root.painter().with_clip_rect(view).rect(frame, CornerRadius::ZERO, fill, line, egui::StrokeKind::Inside);
 }
 
+/// The line from the held point to where it is pulled, and the force beside it.
 fn grab_ui(root: &Ui, view: Rect, mark: &GrabMark) {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
