@@ -147,3 +147,33 @@ fn shape(shape: &Shape) -> RigidShape {
 fn encoded(linear: [f32; 3]) -> Rgb {
     Rgb(linear.map(|c| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mobility;
+    use crate::scene::{Scene, build, builtin_scenes};
+
+    /// What moves is in the picture of 16:9 at the start, with a margin of 3 % of its height and width.
+    #[test]
+    fn no_view_of_the_gallery_cuts_what_moves() {
+        const VIEWPORT: [u32; 4] = [0, 0, 1600, 900];
+        let mut cut = vec![];
+        for entry in builtin_scenes() {
+            let built = build(&Scene::builtin(entry.name).unwrap()).unwrap();
+            let (model, camera) = (&built.model, camera(&built.camera));
+            let nodes: Vec<_> = model.rest_positions.iter().zip(&model.initial_displacements).map(|(x, u)| x + u).collect();
+            let moving = model.rigid_bodies.iter().filter(|body| !matches!(body.mobility, Mobility::Driven(None)));
+            let rigid = moving.flat_map(|body| body.positions(&body.pose));
+            let mut points = model.surface_positions(&nodes).into_iter().chain(rigid);
+            let is_inside = |point: math::Vec3| {
+                let seen = camera.project(glam_vec(&point), VIEWPORT);
+                seen.is_some_and(|([x, y], _)| (0.03..=0.97).contains(&(x / 1600.0)) && (0.03..=0.97).contains(&(y / 900.0)))
+            };
+            if !points.all(is_inside) {
+                cut.push(entry.name);
+            }
+        }
+        assert_eq!(cut, [""; 0]);
+    }
+}

@@ -159,11 +159,11 @@ fn dragging_on_the_device_leaves_nothing_behind() {
 }
 
 /// Four bodies are torn through the others, their targets jumping by metres in every step: nothing ever passes through
-/// anything. For `steps` steps, or for as many minutes as PLIANT_SOAK_MINUTES says.
-fn assert_never_tangled(scene: &str, steps: u32) {
-    let minutes = soak_minutes();
+/// anything. For `steps` steps, or for so many `minutes`. Returns the steps that were made and the hash of the state.
+fn assert_never_tangled(scene: &Scene, steps: u32, minutes: Option<f64>) -> (u32, String) {
     let start = std::time::Instant::now();
-    let mut simulation = Backend::Cpu.simulation(&Scene::builtin(scene).unwrap());
+    let mut simulation = Backend::Cpu.simulation(scene);
+    let scene = scene.name();
     let model = simulation.model().clone();
     let mut random = Random::new(29);
     let every = model.bodies.len().div_ceil(4);
@@ -190,17 +190,39 @@ fn assert_never_tangled(scene: &str, steps: u32) {
     }
     assert!(done > 0);
     let tally = simulation.tally();
-    println!("{scene}: {done} steps, {} rollbacks, {} unconverged", tally.rollbacks, tally.unconverged_steps);
+    println!(
+        "{scene}: {done} steps, {} rollbacks, {} unconverged, {} limited, hanging {:?}",
+        tally.rollbacks, tally.unconverged_steps, tally.limited_steps, tally.hanging_bodies
+    );
+    (done, report::state_hash(simulation.state().unwrap()))
 }
 
 #[test]
 fn wild_drags_never_tangle_strings() {
-    assert_never_tangled("strings", 300);
+    assert_never_tangled(&Scene::builtin("strings").unwrap(), 300, None);
 }
 
 #[test]
 fn wild_drags_never_tangle_rings() {
-    assert_never_tangled("rings", 100);
+    assert_never_tangled(&Scene::builtin("rings").unwrap(), 100, None);
+}
+
+/// The same hand comes to the same bits, within the budget of the window, too. With PLIANT_SOAK_MINUTES in every scene
+/// for its share of them, or in those of PLIANT_SOAK_SCENES (with commas between).
+#[test]
+fn wild_drags_are_the_same_twice() {
+    let chosen = std::env::var("PLIANT_SOAK_SCENES").ok();
+    let scenes: Vec<Scene> = match (soak_minutes(), &chosen) {
+        (Some(_), Some(names)) => names.split(',').map(|name| Scene::builtin(name).unwrap()).collect(),
+        (Some(_), None) => pliant::scene::builtin_scenes().map(|entry| Scene::builtin(entry.name).unwrap()).collect(),
+        (None, _) => vec![coarse("gallery")],
+    };
+    let minutes = soak_minutes().map(|minutes| 0.5 * minutes / scenes.len() as f64);
+    for mut scene in scenes {
+        scene.set("simulation.max_step_ms=250").unwrap();
+        let (steps, hash) = assert_never_tangled(&scene, 60, minutes);
+        assert_eq!(assert_never_tangled(&scene, steps, None), (steps, hash), "{}", scene.name());
+    }
 }
 
 /// One of each kind of fault.

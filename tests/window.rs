@@ -193,6 +193,10 @@ fn bad_files_are_told_and_the_window_lives() {
     window.key("Return");
     let message = window.wait("message ");
     assert!(message.contains("time_stop") && message.contains("bad.toml"), "{message}");
+    // The field comes back with the path, and what is wrong with it.
+    window.wait("path asked for again");
+    window.key("Escape");
+    window.wait("gone path.field");
 
     // A mesh becomes a soft body.
     let mesh = window.folder().join("cube.off");

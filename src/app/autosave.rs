@@ -92,12 +92,17 @@ pub struct LeftBehind {
     pub steps: u64,
 }
 
-/// The newest session that was left behind, if it holds a step. Those of programs that run are locked; what cannot be
-/// read, and sessions without a step, are removed.
-pub fn left_behind(folder: &Path) -> Option<LeftBehind> {
-    let entries = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+/// The sessions in a folder, of programs that run and of others.
+pub fn sessions_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "session")).collect()
+}
+
+/// The newest of these sessions that was left behind and holds a step. Those of programs that run are locked; what
+/// cannot be read, and sessions without a step, are removed.
+pub fn left_behind(sessions: Vec<PathBuf>) -> Option<LeftBehind> {
     let mut found: Vec<(std::time::SystemTime, LeftBehind)> = vec![];
-    for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "session")) {
+    for path in sessions {
         let Ok(file) = File::open(&path) else { continue };
         if file.try_lock().is_err() {
             continue;
@@ -132,15 +137,15 @@ mod tests {
             simulation.session("spin".into(), vec![]).unwrap()
         };
         let mut autosave = Autosave::new(Some(folder.clone()));
-        assert!(autosave.is_on() && autosave.is_due() && left_behind(&folder).is_none());
+        assert!(autosave.is_on() && autosave.is_due() && left_behind(sessions_in(&folder)).is_none());
         autosave.write(&session(0)).unwrap();
         autosave.write(&session(3)).unwrap();
         assert!(!autosave.is_due(), "not twice in a moment");
-        assert!(left_behind(&folder).is_none(), "it is in use");
+        assert!(left_behind(sessions_in(&folder)).is_none(), "it is in use");
         // The program is gone. Here the thread that waits for the disk is not yet, and holds the file for a while.
         drop(autosave);
         let look = |_| {
-            left_behind(&folder).or_else(|| {
+            left_behind(sessions_in(&folder)).or_else(|| {
                 std::thread::sleep(Duration::from_millis(50));
                 None
             })
@@ -155,7 +160,7 @@ mod tests {
         autosave.end();
         assert!(std::fs::read_dir(&folder).unwrap().next().is_none());
         std::fs::write(folder.join("1-1.session"), "rubbish").unwrap();
-        assert!(left_behind(&folder).is_none() && std::fs::read_dir(&folder).unwrap().next().is_none());
+        assert!(left_behind(sessions_in(&folder)).is_none() && std::fs::read_dir(&folder).unwrap().next().is_none());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,11 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::selection::Sight;
 use crate::scene::{LiveValues, Scene, TextError};
 
-/// What one undo takes back: a change of one or of several values.
+/// What one undo takes back.
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+enum Entry {
+    Values(Edit),
+    /// Bodies were hidden, locked, shown or unlocked: before and after it.
+    Sight([Sight; 2]),
+}
+
+/// A change of one or of several values.
+#[derive(Clone, Debug, PartialEq)]
+struct Edit {
     /// The values that it is about.
     paths: Vec<String>,
     /// All changes before and after it.
@@ -37,6 +46,8 @@ pub struct Document {
     saved: Values,
     undo: Vec<Entry>,
     redo: Vec<Entry>,
+    /// The bodies that are hidden and locked, as far as undo knows.
+    sight: Sight,
     /// What acts at once, as it was before: the changes, and what they come to.
     had: Vec<(Values, LiveValues)>,
     /// The file that the next save goes to.
@@ -47,7 +58,7 @@ impl Document {
     pub fn new(base: Arc<Scene>, file: Option<PathBuf>) -> Self {
         let scene = (*base).clone();
         let had = vec![(vec![], scene.live_values())];
-        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], had, file }
+        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], sight: Sight::default(), had, file }
     }
 
     /// The scene with all changes.
@@ -88,34 +99,65 @@ impl Document {
         self.put(after.clone())?;
         self.redo.clear();
         let paths: Vec<String> = values.iter().map(|(path, _)| path.clone()).collect();
-        match self.undo.last_mut().filter(|entry| gesture.is_some() && entry.gesture == gesture && entry.paths == paths) {
-            Some(entry) => entry.after = after,
-            None => self.undo.push(Entry { paths, before, after, gesture }),
+        match self.undo.last_mut() {
+            Some(Entry::Values(edit)) if gesture.is_some() && edit.gesture == gesture && edit.paths == paths => edit.after = after,
+            _ => self.undo.push(Entry::Values(Edit { paths, before, after, gesture })),
         }
         Ok(())
     }
 
-    /// Takes the last entry back; the paths of what has changed.
+    /// The bodies that are hidden and locked, as the last entry says.
+    pub fn sight(&self) -> &Sight {
+        &self.sight
+    }
+
+    /// Takes note of the bodies that are hidden and locked: others than before are an entry.
+    pub fn note_sight(&mut self, sight: &Sight) {
+        if self.sight != *sight {
+            let before = std::mem::replace(&mut self.sight, sight.clone());
+            self.undo.push(Entry::Sight([before, sight.clone()]));
+            self.redo.clear();
+        }
+    }
+
+    /// Takes the last entry back; the paths of values that have changed.
     pub fn undo(&mut self) -> Option<Vec<String>> {
-        let entry = self.undo.pop()?;
-        let taken = self.put(entry.before.clone()).map(|()| entry.paths.clone());
-        self.redo.push(Entry { gesture: None, ..entry });
+        let mut entry = self.undo.pop()?;
+        let taken = match &mut entry {
+            Entry::Values(edit) => {
+                edit.gesture = None;
+                let (before, paths) = (edit.before.clone(), edit.paths.clone());
+                self.put(before).map(|()| paths)
+            }
+            Entry::Sight([before, _]) => {
+                self.sight.clone_from(before);
+                Ok(vec![])
+            }
+        };
+        self.redo.push(entry);
         taken.ok()
     }
 
     /// Makes the change again that was taken back last.
     pub fn redo(&mut self) -> Option<Vec<String>> {
         let entry = self.redo.pop()?;
-        let made = self.put(entry.after.clone()).map(|()| entry.paths.clone());
+        let made = match &entry {
+            Entry::Values(edit) => self.put(edit.after.clone()).map(|()| edit.paths.clone()),
+            Entry::Sight([_, after]) => {
+                self.sight.clone_from(after);
+                Ok(vec![])
+            }
+        };
         self.undo.push(entry);
         made.ok()
     }
 
-    /// Forgets the last entry, as the simulation has refused it.
+    /// Forgets the last change of values, as the simulation has refused it.
     pub fn take_back(&mut self) {
-        if let Some(entry) = self.undo.pop() {
+        let last = self.undo.iter().rposition(|entry| matches!(entry, Entry::Values(_)));
+        if let Some(Entry::Values(edit)) = last.map(|place| self.undo.remove(place)) {
             // What was there before was accepted then.
-            self.put(entry.before).unwrap_or_default();
+            self.put(edit.before).unwrap_or_default();
         }
     }
 
@@ -247,6 +289,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::app::selection::Selection;
     use crate::scene::gallery;
     use crate::sim::{Command, commands_between};
 
@@ -286,6 +329,32 @@ mod tests {
         assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
         change(&mut document, "simulation.time_step", "0.02", None).unwrap();
         assert!(!document.can_redo(), "a new change forgets what was taken back");
+    }
+
+    /// What is hidden and locked goes back and forth in its order among the values, which it leaves alone.
+    #[test]
+    fn hiding_and_locking_are_undone_in_their_turn() {
+        let (mut document, mut selection) = (document(), Selection::default());
+        selection.hide(["bar"], true);
+        document.note_sight(selection.sight());
+        document.note_sight(selection.sight());
+        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+        selection.lock(["bar", "floor"], true);
+        document.note_sight(selection.sight());
+        assert_eq!(document.undo().unwrap(), [""; 0]);
+        selection.set_sight(document.sight().clone());
+        document.note_sight(selection.sight());
+        assert!(selection.is_hidden("bar") && !selection.is_locked("floor") && document.can_redo());
+        assert_eq!(document.undo().unwrap(), ["material.soft.young_modulus"]);
+        document.undo();
+        assert!(*document.sight() == Sight::default() && !document.can_undo() && !document.is_changed());
+        while document.redo().is_some() {}
+        selection.set_sight(document.sight().clone());
+        assert!(selection.is_hidden("bar") && selection.is_locked("floor"));
+        // A refused value is forgotten, whatever was hidden since.
+        document.take_back();
+        assert_eq!(stiffness(&document).as_deref(), Some("100000.0"));
+        assert!(document.can_undo());
     }
 
     #[test]

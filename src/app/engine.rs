@@ -8,6 +8,7 @@ use super::contacts::ContactMark;
 use super::exporting::ExportWish;
 use super::faults::Checkup;
 use super::import::Import;
+use super::job::Job;
 use super::pins::PinMark;
 use crate::cancel::CancelToken;
 use crate::math::{Isometry, Vec3};
@@ -44,13 +45,9 @@ pub trait Engine: Send {
     fn switch(&mut self, _to: BranchId) -> Result<(), String> {
         Err("nothing was recorded here".into())
     }
-    /// Begins to export results, or ends that.
-    fn export(&mut self, _wish: Option<&ExportWish>) -> Result<(), String> {
+    /// Begins to export results, which goes on in a thread of its own.
+    fn export(&mut self, _wish: &ExportWish, _job: &Arc<Job>) -> Result<(), String> {
         Err("there is nothing here that could be exported".into())
-    }
-    /// The part of an export that is written, and what came of one that has ended.
-    fn exported(&mut self) -> (Option<f64>, Option<Result<String, String>>) {
-        (None, None)
     }
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;

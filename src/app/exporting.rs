@@ -1,83 +1,231 @@
-//! Results for other programs, written while the window's simulation runs.
+//! Results for other programs, written by a thread of their own: of the window's simulation while it runs, and of what
+//! was recorded of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
-use crate::export::{Exporter, Format, Frames, Subject, exporter};
+use super::job::Job;
+use crate::cancel::CancelToken;
+use crate::export::{Exporter, Format, Frame, Frames, Subject, exporter};
 use crate::record::Clock;
 use crate::sim::Simulation;
+use crate::sim::past::{BranchId, SharedPast, locked};
 
 /// What is to be exported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportWish {
     pub path: PathBuf,
-    /// From now on for so long [s]; 0 for this moment alone.
-    pub seconds: f64,
+    pub span: Span,
+    /// The branch of a span of the past.
+    pub branch: BranchId,
 }
 
-/// An export in progress.
+/// The time that is exported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// This moment.
+    Now,
+    /// From now on for so long [s].
+    On(f64),
+    /// What was recorded between two times [s].
+    Past([f64; 2]),
+}
+
+/// What the user reads meanwhile.
+pub const STARTING: &str = "Exporting";
+const PLAYING: &str = "Exporting while it plays";
+pub const FINISHING: &str = "Finishing the export";
+
+/// At most this many frames wait to be written, so that memory stays bounded.
+const MAX_WAITING: usize = 4;
+/// How soon the thread sees that it shall end, and the simulation that there is room again.
+const POLL: Duration = Duration::from_millis(5);
+
+/// The side of the simulation of an export: it gives frames. When it is dropped there are no more.
 pub struct Export {
-    path: PathBuf,
-    exporter: Option<Box<dyn Exporter>>,
     frames: Frames,
     clock: Clock,
     start: f64,
     seconds: f64,
+    queue: Sender<Result<Frame, String>>,
+    job: Arc<Job>,
+    /// All frames were given.
+    is_complete: bool,
 }
 
 impl Export {
-    /// Opens the files and writes how everything is now.
+    /// Starts the thread, and gives it how everything is now. None if that is all.
     ///
     /// # Errors
-    /// As a sentence.
-    pub fn start(wish: &ExportWish, subject: &Subject, simulation: &mut Simulation) -> Result<Self, String> {
-        let ExportWish { path, seconds } = wish;
-        let format = Format::of(path).ok_or_else(|| format!("no format has the ending of {}", path.display()))?;
-        let mut subject = subject.clone();
-        subject.model = simulation.model().clone();
+    /// As a sentence; then nothing has begun.
+    pub fn start(wish: &ExportWish, subject: &Subject, simulation: &mut Simulation, job: &Arc<Job>) -> Result<Option<Self>, String> {
+        let seconds = if let Span::On(seconds) = wish.span { seconds } else { 0.0 };
         let mut clock = Clock::new(subject.frames_per_second);
-        subject.n_frames = clock.frames_until(*seconds);
-        let exporter = exporter(format, path, &subject).map_err(|error| error.to_string())?;
-        let frames = Frames::new(&subject.model).map_err(|error| error.to_string())?;
+        let writing = Writing::new(wish, subject, simulation, clock.frames_until(seconds))?;
+        let frames = Frames::new(&writing.subject.model).map_err(|error| error.to_string())?;
         clock.take_due(0.0);
-        let mut export = Self { path: path.clone(), exporter: Some(exporter), frames, clock, start: simulation.time(), seconds: *seconds };
-        export.write(simulation)?;
-        Ok(export)
+        let (queue, given) = channel();
+        let start = simulation.time();
+        let mut export = Self { frames, clock, start, seconds, queue, job: job.clone(), is_complete: false };
+        export.give(simulation);
+        export.is_complete = seconds == 0.0;
+        if !export.is_complete {
+            job.report(PLAYING, 0.0);
+        }
+        job.run(move |job| writing.write_all(job, from_simulation(&given, job)));
+        Ok((!export.is_complete).then_some(export))
     }
 
-    /// Takes a frame if one is due; true once there are all.
-    ///
-    /// # Errors
-    /// As a sentence; then it is over.
-    pub fn follow(&mut self, simulation: &mut Simulation) -> Result<bool, String> {
+    /// Gives a frame if one is due, and waits while too many are not written yet, unless `cancel` is cancelled. True
+    /// once there are all.
+    pub fn follow(&mut self, simulation: &mut Simulation, cancel: &CancelToken) -> bool {
+        if self.job.is_stopped() || self.job.is_over() {
+            return true;
+        }
         let passed = simulation.time() - self.start;
         if passed < 0.0 {
-            return Ok(true); // went back to the start
+            self.job.stop(Some("as the simulation went back"));
+            return true;
         }
-        if self.clock.take_due(passed.min(self.seconds)) > 0 {
-            self.write(simulation)?;
+        if !self.clock.take_due(passed.min(self.seconds)).is_empty() {
+            self.give(simulation);
         }
-        Ok(self.part(simulation.time()) >= 1.0)
+        let part = ((passed + 1e-9) / self.seconds).min(1.0);
+        self.is_complete = part >= 1.0;
+        self.job.report(if self.is_complete { FINISHING } else { PLAYING }, part);
+        while self.job.n_waiting() > MAX_WAITING && !self.job.is_over() && !cancel.is_cancelled() {
+            std::thread::sleep(POLL);
+        }
+        self.is_complete
     }
 
-    /// The part that is written at a time, 0 to 1.
-    pub fn part(&self, time: f64) -> f64 {
-        if self.seconds > 0.0 { ((time - self.start + 1e-9) / self.seconds).min(1.0) } else { 1.0 }
+    /// Gives no more frames.
+    pub fn end(self, reason: &'static str) {
+        self.job.stop(Some(reason));
     }
 
-    fn write(&mut self, simulation: &mut Simulation) -> Result<(), String> {
-        let frame = self.frames.take(simulation).map_err(|error| error.to_string())?;
-        match &mut self.exporter {
-            Some(exporter) => exporter.write(&frame).map_err(|error| error.to_string()),
-            None => Ok(()),
+    fn give(&self, simulation: &mut Simulation) {
+        self.job.add_waiting();
+        // A thread that has ended has said why.
+        let _ = self.queue.send(self.frames.take(simulation).map_err(|error| error.to_string()));
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            self.job.stop(Some("as its scene was closed"));
         }
     }
+}
 
-    /// Completes the files; what to tell the user.
-    pub fn finish(mut self) -> Result<String, String> {
-        let Some(exporter) = self.exporter.take() else { return Ok(String::new()) };
-        let written = exporter.finish().map_err(|error| error.to_string())?;
-        let frames = if written.frames == 1 { "1 frame was".to_owned() } else { format!("{} frames were", written.frames) };
-        Ok(format!("{frames} exported into {}", self.path.display()))
+/// Exports what was recorded; the simulation may go on meanwhile.
+///
+/// # Errors
+/// As a sentence; then nothing has begun.
+pub fn export_past(
+    wish: &ExportWish,
+    subject: &Subject,
+    simulation: &Simulation,
+    past: &SharedPast,
+    [from, to]: [f64; 2],
+    job: &Arc<Job>,
+) -> Result<(), String> {
+    let n_frames = Clock::new(subject.frames_per_second).frames_until((to - from).max(0.0));
+    let writing = Writing::new(wish, subject, simulation, n_frames)?;
+    if !writing.format.is_of_surfaces() {
+        return Err("what was recorded has surfaces only, and this format needs stresses and velocities, too; export from now on".into());
+    }
+    let frames = Frames::new(&writing.subject.model).map_err(|error| error.to_string())?;
+    let (past, branch, rate) = (past.clone(), wish.branch, subject.frames_per_second);
+    job.run(move |job| {
+        let model = writing.subject.model.clone();
+        let recorded = (0..n_frames).take_while(|_| !job.is_stopped()).map(|frame| {
+            job.report(STARTING, frame as f64 / n_frames as f64);
+            let picture = locked(&past).picture_at(branch, from + frame as f64 / rate);
+            picture.and_then(|picture| frames.of_picture(&model, &picture)).ok_or_else(|| "this part of the past is no longer kept".into())
+        });
+        writing.write_all(job, recorded)
+    });
+    Ok(())
+}
+
+/// The frames of the simulation, until it gives no more or the job is stopped.
+fn from_simulation(given: &Receiver<Result<Frame, String>>, job: &Job) -> impl Iterator<Item = Result<Frame, String>> {
+    std::iter::from_fn(move || {
+        loop {
+            match given.recv_timeout(POLL) {
+                Ok(frame) => {
+                    job.remove_waiting();
+                    return Some(frame);
+                }
+                Err(RecvTimeoutError::Timeout) if !job.is_stopped() => {}
+                Err(_) => return None,
+            }
+        }
+    })
+}
+
+/// The side of the thread.
+struct Writing {
+    path: PathBuf,
+    format: Format,
+    subject: Subject,
+}
+
+impl Writing {
+    fn new(wish: &ExportWish, subject: &Subject, simulation: &Simulation, n_frames: u64) -> Result<Self, String> {
+        let format = Format::of(&wish.path).ok_or_else(|| format!("no format has the ending of {}", wish.path.display()))?;
+        Ok(Self { path: wish.path.clone(), format, subject: Subject { model: simulation.model().clone(), n_frames, ..subject.clone() } })
+    }
+
+    /// Writes the frames and completes the files; what to tell the user. What was given before a stop is written, too.
+    fn write_all(&self, job: &Job, frames: impl Iterator<Item = Result<Frame, String>>) -> Result<String, String> {
+        let mut exporter = exporter(self.format, &self.path, &self.subject).map_err(|error| error.to_string())?;
+        let written = frames.take_while(|_| !job.is_discarded()).try_for_each(|frame| write(exporter.as_mut(), &frame?));
+        if job.is_discarded() {
+            drop(exporter);
+            throw_away(&self.path);
+            return Ok(String::new());
+        }
+        let reason = job.reason();
+        job.report(FINISHING, 1.0);
+        let finished = exporter.finish().map_err(|error| error.to_string());
+        if job.is_discarded() {
+            throw_away(&self.path);
+            return Ok(String::new());
+        }
+        // The first failure is the cause.
+        written?;
+        let n = finished?.frames;
+        let frames = if n == 1 { "1 frame was".to_owned() } else { format!("{n} frames were") };
+        let early = reason.map_or_else(String::new, |reason| format!("; the export ended early, {reason}"));
+        Ok(format!("{frames} exported into {}{early}", self.path.display()))
+    }
+}
+
+fn write(exporter: &mut dyn Exporter, frame: &Frame) -> Result<(), String> {
+    exporter.write(frame).map_err(|error| error.to_string())
+}
+
+/// Whether a file or a folder is one of those of an export to a path with this stem.
+pub fn is_of_export(name: &str, stem: &str) -> bool {
+    let rest = name.strip_prefix(stem);
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with('.') || rest.strip_prefix('_').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+/// Removes all files of an export, whose name was new. What cannot be removed stays.
+fn throw_away(path: &Path) {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    for entry in path.parent().into_iter().flat_map(std::fs::read_dir).flatten().flatten() {
+        if is_of_export(&entry.file_name().to_string_lossy(), &stem) {
+            let file = entry.path();
+            let _ = if file.is_dir() { std::fs::remove_dir_all(&file) } else { std::fs::remove_file(&file) };
+        }
     }
 }
 
@@ -86,53 +234,187 @@ pub fn formats() -> impl Iterator<Item = (&'static str, &'static str)> {
     Format::ENDINGS.iter().filter(|(ending, ..)| *ending != "vtu").map(|(ending, _, what)| (*ending, *what))
 }
 
+/// Whether what was recorded can be exported with that ending.
+pub fn is_of_surfaces(ending: &str) -> bool {
+    Format::ENDINGS.iter().any(|(known, format, _)| *known == ending && format.is_of_surfaces())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::scene::{Scene, build};
+    use crate::app::job::JobKind;
+    use crate::app::job::tests::told;
+    use crate::scene::{BackendChoice, Scene, build};
     use crate::sim::Options;
+    use crate::sim::past::{DEFAULT_BUDGET, Recorded};
 
-    fn subject(built: &crate::scene::Built) -> Subject {
-        Subject {
-            name: built.name.clone(),
-            model: built.model.clone(),
-            frames_per_second: 100.0,
-            n_frames: 0,
-            camera: built.camera,
-            light: built.light,
-            size: [64, 64],
+    struct Bench {
+        folder: PathBuf,
+        recorded: Recorded,
+        subject: Subject,
+    }
+
+    impl Bench {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("pliant-exporting-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = "format = 1\n[simulation]\ntime_step = 0.01\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
+                        material = \"soft\"\nshape = { type = \"box\", size = [0.4, 0.2, 0.2] }\n";
+            let built = build(&Scene::from_text("s", "s.toml", text, None, &[]).unwrap()).unwrap();
+            let subject = Subject {
+                name: built.name.clone(),
+                model: built.model.clone(),
+                frames_per_second: 100.0,
+                n_frames: 0,
+                camera: built.camera,
+                light: built.light,
+                size: [64, 64],
+            };
+            let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+            let recorded = Recorded::new(Simulation::new(built, &options).unwrap(), DEFAULT_BUDGET).unwrap();
+            Self { folder, recorded, subject }
+        }
+
+        fn wish(&self, name: &str, span: Span) -> (ExportWish, Arc<Job>) {
+            let path = self.folder.join(name);
+            let branch = locked(self.recorded.past()).live().unwrap();
+            (ExportWish { path: path.clone(), span, branch }, Job::new(JobKind::Export, path, STARTING))
+        }
+
+        fn start(&mut self, name: &str, span: Span) -> (Option<Export>, Arc<Job>) {
+            let (wish, job) = self.wish(name, span);
+            let started = match span {
+                Span::Past(times) => {
+                    let past = self.recorded.past().clone();
+                    export_past(&wish, &self.subject, self.recorded.simulation(), &past, times, &job).map(|()| None)
+                }
+                _ => Export::start(&wish, &self.subject, self.recorded.simulation(), &job),
+            };
+            (started.unwrap(), job)
+        }
+
+        /// A step, as the worker makes it. True once the export has all its frames.
+        fn step(&mut self, export: &mut Option<Export>) -> bool {
+            self.recorded.step_unless(CancelToken::never()).unwrap();
+            export.as_mut().is_none_or(|export| export.follow(self.recorded.simulation(), CancelToken::never()))
+        }
+
+        fn files(&self) -> Vec<String> {
+            let entries = std::fs::read_dir(&self.folder).unwrap();
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        }
+
+        /// The heights of the vertices of an OBJ file [m].
+        fn heights(&self, name: &str) -> Vec<f64> {
+            let text = std::fs::read_to_string(self.folder.join(name)).unwrap();
+            text.lines().filter(|line| line.starts_with("v ")).map(|line| line.split(' ').nth(2).unwrap().parse().unwrap()).collect()
         }
     }
 
-    fn export(path: &Path, seconds: f64) -> String {
-        let text = "format = 1\n[simulation]\ntime_step = 0.01\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
-                    material = \"soft\"\nshape = { type = \"box\", size = [0.4, 0.2, 0.2] }\n";
-        let built = build(&Scene::from_text("s", "s.toml", text, None, &[]).unwrap()).unwrap();
-        let subject = subject(&built);
-        let mut simulation =
-            Simulation::new(built, &Options { backend: Some(crate::scene::BackendChoice::Cpu), ..Options::default() }).unwrap();
-        let mut export = Export::start(&ExportWish { path: path.to_owned(), seconds }, &subject, &mut simulation).unwrap();
-        while export.part(simulation.time()) < 1.0 {
-            simulation.step().unwrap();
-            export.follow(&mut simulation).unwrap();
+    impl Drop for Bench {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
         }
-        export.finish().unwrap()
     }
 
     #[test]
     fn every_format_is_written_for_a_moment_and_for_a_time() {
-        let folder = std::env::temp_dir().join(format!("pliant-exporting-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let mut bench = Bench::new("all");
         for (ending, _) in formats() {
-            for (seconds, told) in [(0.0, "1 frame was exported into"), (0.03, "4 frames were exported into")] {
-                let path = folder.join(format!("a{seconds}.{ending}"));
-                let message = export(&path, seconds);
-                assert!(message.starts_with(told), "{ending}: {message}");
+            for (name, span, begin) in [("a", Span::Now, "1 frame was exported into"), ("b", Span::On(0.03), "4 frames were exported into")]
+            {
+                let (mut export, job) = bench.start(&format!("{name}.{ending}"), span);
+                while !bench.step(&mut export) {}
+                drop(export);
+                let message = told(&job).unwrap();
+                assert!(message.starts_with(begin) && !message.contains("early"), "{ending}: {message}");
             }
         }
-        assert!(folder.join("a0.glb").is_file() && folder.join("a0.03_00003.obj").is_file() && folder.join("a0.pliant").is_file());
-        std::fs::remove_dir_all(&folder).unwrap();
+        let files = bench.files();
+        for name in ["a.glb", "b_00003.obj", "a.pliant"] {
+            assert!(files.iter().any(|file| file == name), "{name} is not among {files:?}");
+        }
+    }
+
+    #[test]
+    fn the_past_is_exported_as_it_was() {
+        let mut bench = Bench::new("past");
+        let mut none = None;
+        for step in 0..6 {
+            if step == 3 {
+                assert!(told(&bench.start("then.obj", Span::Now).1).is_ok());
+            }
+            bench.step(&mut none);
+        }
+        assert!(told(&bench.start("looked.obj", Span::Past([0.03, 0.03])).1).unwrap().starts_with("1 frame was"));
+        let (then, looked) = (bench.heights("then_00000.obj"), bench.heights("looked_00000.obj"));
+        assert!(!then.is_empty() && then.iter().zip(&looked).all(|(a, b)| (a - b).abs() < 1e-5), "{then:?} {looked:?}");
+        // It falls: later moments are lower, and what lies between two steps is between them.
+        bench.subject.frames_per_second = 200.0;
+        assert!(told(&bench.start("range.obj", Span::Past([0.03, 0.05])).1).unwrap().starts_with("5 frames were"));
+        let height = |k: usize| bench.heights(&format!("range_0000{k}.obj"))[0];
+        assert!(
+            (height(0) - then[0]).abs() < 1e-5 && (0..4).all(|k| height(k + 1) < height(k)),
+            "{:?}",
+            (0..5).map(height).collect::<Vec<_>>()
+        );
+        for ending in ["glb", "usda", "ply", "pc2"] {
+            let message = told(&bench.start(&format!("range.{ending}"), Span::Past([0.0, 0.05])).1).unwrap();
+            assert!(message.starts_with("11 frames were"), "{ending}: {message}");
+        }
+        // Stresses and what materials remember are not in pictures.
+        let (wish, job) = bench.wish("range.pvd", Span::Past([0.0, 0.05]));
+        let past = bench.recorded.past().clone();
+        let refused = export_past(&wish, &bench.subject, bench.recorded.simulation(), &past, [0.0, 0.05], &job).unwrap_err();
+        assert!(refused.contains("surfaces only") && !is_of_surfaces("pvd") && is_of_surfaces("glb"), "{refused}");
+    }
+
+    #[test]
+    fn an_export_ends_early_with_a_reason_and_is_thrown_away_whole() {
+        let mut bench = Bench::new("early");
+        let early = |bench: &mut Bench, name: &str, end: fn(Option<Export>, &Job)| {
+            let (mut export, job) = bench.start(name, Span::On(10.0));
+            assert!(!bench.step(&mut export) && !bench.step(&mut export) && !job.is_over());
+            end(export, &job);
+            told(&job)
+        };
+        // Another scene is opened: the simulation goes, and the export with it.
+        let message = early(&mut bench, "a.glb", |export, _| drop(export)).unwrap();
+        assert!(message.starts_with("3 frames were") && message.contains("ended early, as its scene was closed"), "{message}");
+        // The program quits: the simulation may be in a long step and hears of it later.
+        let message = early(&mut bench, "b.glb", |export, job| {
+            job.stop(Some("as Pliant quits"));
+            assert!(told(job).map(|message| job.end(Ok(message))).is_ok());
+            drop(export);
+        })
+        .unwrap();
+        assert!(message.ends_with("as Pliant quits"), "{message}");
+        let kept = bench.files();
+        assert!(kept.len() == 2, "{kept:?}");
+        for (ending, _) in formats() {
+            let message = early(&mut bench, &format!("c.{ending}"), |_, job| job.discard()).unwrap();
+            assert!(message.is_empty(), "{ending}: {message}");
+            assert_eq!(bench.files().len(), 2, "{ending} leaves {:?}", bench.files());
+        }
+    }
+
+    #[test]
+    fn a_full_queue_does_not_hold_a_step_that_is_no_longer_wanted() {
+        let mut bench = Bench::new("full");
+        let (mut export, job) = bench.start("a.obj", Span::On(10.0));
+        (0..2 * MAX_WAITING).for_each(|_| job.add_waiting());
+        bench.recorded.step_unless(CancelToken::never()).unwrap();
+        let cancelled = CancelToken::default();
+        cancelled.cancel();
+        assert!(!export.as_mut().unwrap().follow(bench.recorded.simulation(), &cancelled));
+        drop(export);
+        assert!(told(&job).unwrap().starts_with("2 frames were"));
+    }
+
+    #[test]
+    fn files_of_an_export_are_known_by_their_names() {
+        let is_own = |name| is_of_export(name, "pliant-bar-1");
+        assert!(["pliant-bar-1", "pliant-bar-1.glb", "pliant-bar-1_00012.obj", "pliant-bar-1.bin"].into_iter().all(is_own));
+        assert!(!["pliant-bar-12.glb", "pliant-bar-1_b-1.glb", "pliant-bar-1-2.png", "bar"].into_iter().any(is_own));
     }
 }

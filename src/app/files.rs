@@ -1,7 +1,9 @@
 //! Where files come from and go to.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ui::PathPurpose;
@@ -80,4 +82,17 @@ pub fn show_in_folder(file: &Path) -> std::io::Result<()> {
 pub fn unused(stem: &str, ending: &str) -> PathBuf {
     let folder = pictures_folder();
     (1..).map(|n: u64| folder.join(format!("{stem}-{n}{ending}"))).find(|path| !path.exists()).unwrap_or(folder)
+}
+
+/// The same for a file that comes later: until the program ends nobody else gets its name here, whatever the ending.
+/// `is_taken` knows of further names that are not free.
+pub fn reserve(stem: &str, ending: &str, is_taken: impl Fn(&str) -> bool) -> PathBuf {
+    static RESERVED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = pictures_folder();
+    let is_free = |name: &String| !reserved.contains(name) && !folder.join(format!("{name}{ending}")).exists() && !is_taken(name);
+    let name = (1..).map(|n: u64| format!("{stem}-{n}")).find(is_free).unwrap_or_default();
+    let path = folder.join(format!("{name}{ending}"));
+    reserved.insert(name);
+    path
 }

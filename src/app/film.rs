@@ -67,6 +67,15 @@ impl Motion {
 pub const FORMATS: [(FilmFormat, &str, &str); 3] =
     [(FilmFormat::Mp4, "MP4 film", ".mp4"), (FilmFormat::Gif, "Animated GIF", ".gif"), (FilmFormat::Png, "PNG pictures", "")];
 
+/// What a format is good for.
+pub fn meaning_of_format(format: FilmFormat) -> &'static str {
+    match format {
+        FilmFormat::Mp4 => "One file that every player shows (H.264)",
+        FilmFormat::Gif => "One file that plays in pages and chats, in 256 colours",
+        FilmFormat::Png => "A folder with a picture for each frame, without loss",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,8 @@ pub struct Gizmo {
     pub origin: Vec3,
     /// Length of its arrows [m].
     pub size: f64,
+    /// Whether it has the box.
+    pub scales: bool,
 }
 
 /// A handle as it is drawn, in points of the window.
@@ -68,7 +70,7 @@ impl Gizmo {
     /// The handles, the box first. `project`: where a point of the world is in the window.
     pub fn lines(&self, project: impl Fn(&Vec3) -> Option<Pos2>) -> Vec<Line> {
         let mut lines = vec![];
-        if let Some(middle) = project(&self.origin) {
+        if let Some(middle) = project(&self.origin).filter(|_| self.scales) {
             lines.push(Line { handle: Handle::Scale, points: vec![middle] });
         }
         for axis in 0..3 {
@@ -197,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    const GIZMO: Gizmo = Gizmo { origin: Vec3::new(1.0, 2.0, 3.0), size: 1.0 };
+    const GIZMO: Gizmo = Gizmo { origin: Vec3::new(1.0, 2.0, 3.0), size: 1.0, scales: true };
 
     /// Straight from the front, a metre is a hundred points.
     fn project(p: &Vec3) -> Option<Pos2> {
@@ -218,6 +220,8 @@ mod tests {
     fn handles_are_found_where_they_are_drawn() {
         let lines = GIZMO.lines(project);
         assert_eq!(lines.len(), 7);
+        let without_box = Gizmo { scales: false, ..GIZMO }.lines(project);
+        assert!(without_box.len() == 6 && without_box.iter().all(|line| line.handle != Handle::Scale));
         let at = |x: f64, y: f64| hit(&lines, project(&Vec3::new(x, y, 0.0)).unwrap());
         assert_eq!((at(1.0, 2.0), at(1.5, 2.02), at(0.98, 2.9)), (Some(Handle::Scale), Some(Handle::Move(0)), Some(Handle::Move(1))));
         let corner = RING * 0.5f64.sqrt();

@@ -34,6 +34,8 @@ pages! {
     "exports.md": "Taking results with you",
     "command-line.md": "Without a window",
     "methods.md": "Methods",
+    "../scene-reference.md": "Values of a scene",
+    "../verify.md": "Known answers",
 }
 
 pictures! {
@@ -70,7 +72,7 @@ mod tests {
             names.sort();
             names
         };
-        let mut files: Vec<&str> = PAGES.iter().map(|page| page.file).collect();
+        let mut files: Vec<&str> = PAGES.iter().map(|page| page.file).filter(|file| !file.starts_with("../")).collect();
         files.sort_unstable();
         assert_eq!(named(&folder, ".md"), files);
 

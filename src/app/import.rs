@@ -41,6 +41,11 @@ impl Import {
         }
     }
 
+    /// The verdict without its reasons.
+    pub fn short_verdict(&self) -> &str {
+        self.verdict.split(':').next().unwrap_or_default()
+    }
+
     /// Path of a value of its body, as `--set` names it.
     pub fn path(&self, key: &str) -> String {
         format!("body.{}.{key}", self.body)
@@ -91,6 +96,15 @@ mod tests {
         assert!((import.longest() - 229.0).abs() < 1e-9 && import.n_cells == 12 && !import.has_tets && import.is_sound);
         assert_eq!([0.229, 2.29, 229.0, 0.3].map(|size| import.unit_of(size)), [Some("mm"), Some("cm"), Some("m"), None]);
         assert_eq!(import.path("size"), "body.part.size");
+    }
+
+    #[test]
+    fn a_verdict_is_short_where_its_reasons_are_long() {
+        let mut surface = shapes::surface_box(Vec3::repeat(1.0));
+        surface.triangles.truncate(7);
+        let import = Import::new("part".into(), "part.stl".into(), &examine(&surface.into()));
+        assert_eq!((import.is_sound, import.short_verdict()), (false, "broken, and usable all the same"));
+        assert!(import.verdict.len() > 100);
     }
 
     #[test]

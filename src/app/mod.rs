@@ -20,6 +20,7 @@ mod gizmo;
 mod graphics;
 mod guide;
 mod import;
+mod job;
 mod markdown;
 mod inside;
 mod judge;
@@ -37,7 +38,6 @@ mod tools;
 mod ui;
 mod verifier;
 mod views;
-mod warnings;
 mod window;
 mod worker;
 

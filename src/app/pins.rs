@@ -146,8 +146,47 @@ fn nearest_distance(points: &[Vec3], x: &Vec3) -> f64 {
     least
 }
 
+/// Whether the vertex of the bodies of a name that is nearest to the middle of a ball, at rest, is chosen (a flag for
+/// each vertex of the surface).
+pub fn is_ball_chosen(model: &Model, name: &str, is_chosen: &[bool], ball: &Ball) -> bool {
+    let own = model.surface.bodies.iter().enumerate().filter(|(_, body)| base_name(&model.bodies[**body as usize].name) == name);
+    let distances = own.map(|(vertex, _)| ((rest_vertex(model, vertex) - ball.center).norm(), vertex));
+    distances.min_by(|(a, _), (b, _)| a.total_cmp(b)).is_some_and(|(_, vertex)| is_chosen[vertex])
+}
+
 /// A list of fixed parts, as TOML, with one more.
 pub fn with_pin(parts: Option<&str>, balls: &[Ball]) -> String {
+    let pin = pin_text(balls);
+    match parts.and_then(|parts| parts.trim().strip_suffix(']')).map(str::trim_end) {
+        Some("[") | None => format!("[{pin}]"),
+        Some(others) => format!("{}, {pin}]", others.trim_end_matches(',')),
+    }
+}
+
+/// A list of fixed parts, as TOML, without the balls of pins that go; none where nothing goes. `parts`: as they are
+/// written, and what they are.
+pub fn without_balls(parts: &[(String, Extent)], goes: impl Fn(&Ball) -> bool) -> Option<String> {
+    let (mut kept, mut is_changed) = (vec![], false);
+    for (text, part) in parts {
+        let Extent::Spheres(balls) = part else {
+            kept.push(text.clone());
+            continue;
+        };
+        let left: Vec<Ball> = balls.iter().filter(|ball| !goes(ball)).copied().collect();
+        if left.len() == balls.len() {
+            kept.push(text.clone());
+            continue;
+        }
+        is_changed = true;
+        if !left.is_empty() {
+            kept.push(pin_text(&left));
+        }
+    }
+    is_changed.then(|| format!("[{}]", kept.join(", ")))
+}
+
+/// A pin, as TOML.
+fn pin_text(balls: &[Ball]) -> String {
     let ball = |Ball { center, radius }: &Ball| {
         format!(
             "{{ center = [{:?}, {:?}, {:?}], radius = {:?} }}",
@@ -157,11 +196,7 @@ pub fn with_pin(parts: Option<&str>, balls: &[Ball]) -> String {
             rounded(*radius)
         )
     };
-    let pin = format!("{{ spheres = [{}] }}", balls.iter().map(ball).collect::<Vec<_>>().join(", "));
-    match parts.and_then(|parts| parts.trim().strip_suffix(']')).map(str::trim_end) {
-        Some("[") | None => format!("[{pin}]"),
-        Some(others) => format!("{}, {pin}]", others.trim_end_matches(',')),
-    }
+    format!("{{ spheres = [{}] }}", balls.iter().map(ball).collect::<Vec<_>>().join(", "))
 }
 
 /// By way of text, so that 0.3 does not read 0.30000000000000004.
@@ -232,5 +267,27 @@ mod tests {
             }
         }
         assert!(balls_around(&model, "bar", &vec![false; model.surface.bodies.len()]).is_empty());
+    }
+
+    /// What is unpinned is taken ball by ball; a pin without balls goes, and what is fixed otherwise stays.
+    #[test]
+    fn balls_are_taken_out_of_pins() {
+        let mut scene = Scene::from_text("s", "s.toml", SCENE, None, &[]).unwrap();
+        let at = |x: f64| Ball { center: Vec3::new(x, 1.0, 0.05), radius: 0.03 };
+        let first = with_pin(Some("[{ side = \"x-\" }]"), &[at(-0.1), at(0.1)]);
+        scene.set(&format!("body.bar.fix={}", with_pin(Some(&first), &[at(0.2)]))).unwrap();
+        let parts = |scene: &Scene| -> Vec<(String, Extent)> {
+            let texts = (0..).map_while(|k| scene.given(&format!("body.bar.fix.{k}")));
+            texts.zip(scene.live_values().fixed[0].parts.clone()).collect()
+        };
+        let model = build(&scene).unwrap().model;
+        let chosen: Vec<bool> = model.surface_positions(&model.rest_positions).iter().map(|x| x.x > 0.0).collect();
+        let is_met = |ball: &Ball| is_ball_chosen(&model, "bar", &chosen, ball);
+        assert_eq!([-0.1, 0.1, 0.2].map(|x| is_met(&at(x))), [false, true, true]);
+        let left = without_balls(&parts(&scene), is_met).unwrap();
+        assert_eq!(left, with_pin(Some("[{ side = \"x-\" }]"), &[at(-0.1)]));
+        scene.set(&format!("body.bar.fix={left}")).unwrap();
+        assert_eq!(without_balls(&parts(&scene), is_met), None, "nothing of it is left there");
+        assert_eq!(without_balls(&parts(&scene), |_| true).as_deref(), Some("[{ side = \"x-\" }]"));
     }
 }

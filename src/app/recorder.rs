@@ -1,10 +1,11 @@
-//! Pictures of the view into files: single ones, and films.
+//! Films of the view into files, and the names of what is written.
 
 use std::path::PathBuf;
 
+use super::exporting::is_of_export;
 use super::files;
 use super::film::{FORMATS, FilmSettings};
-use crate::record::{FilmWriter, save_png};
+use crate::record::FilmWriter;
 use crate::render::Image;
 
 /// A film in progress.
@@ -25,7 +26,7 @@ impl Recorder {
     pub fn start(settings: FilmSettings, view: [u32; 2], frames_per_second: f64) -> Result<Self, String> {
         let format = settings.format;
         let (_, ending) = FORMATS.iter().find(|(known, ..)| *known == format).map_or(("", ""), |(_, name, ending)| (*name, *ending));
-        let path = files::unused("pliant-film", ending);
+        let path = files::reserve("pliant-film", ending, |_| false);
         // Even sizes: video encoders ask for them.
         let size = settings.size.unwrap_or(view).map(|s| (s / 2 * 2).max(2));
         let frames_per_second = settings.frames_per_second.unwrap_or(frames_per_second);
@@ -58,16 +59,17 @@ impl Recorder {
     }
 }
 
-/// Saves a picture under a new name.
-pub fn screenshot(scene: &str, image: &Image) -> Result<PathBuf, String> {
-    let path = files::unused(&format!("pliant-{}", plain_name(scene)), ".png");
-    save_png(&path, image).map_err(|error| error.to_string())?;
-    Ok(path)
+/// A new file for a picture of a scene.
+pub fn picture_target(scene: &str) -> PathBuf {
+    files::reserve(&format!("pliant-{}", plain_name(scene)), ".png", |_| false)
 }
 
-/// A new file for an export of a scene.
+/// A new file for an export of a scene: one of whose files there is none yet.
 pub fn export_target(scene: &str, ending: &str) -> PathBuf {
-    files::unused(&format!("pliant-{}", plain_name(scene)), &format!(".{ending}"))
+    let entries = std::fs::read_dir(files::pictures_folder()).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let is_taken = |stem: &str| names.iter().any(|name| is_of_export(name, stem));
+    files::reserve(&format!("pliant-{}", plain_name(scene)), &format!(".{ending}"), is_taken)
 }
 
 /// A name that every file system takes.

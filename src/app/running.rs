@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::contacts::contact_marks;
 use super::engine::{Engine, View, Wants};
-use super::exporting::{Export, ExportWish};
+use super::exporting::{Export, ExportWish, Span, export_past};
+use super::job::Job;
 use super::pins::{PinMark, has_pins, pins};
 use crate::cancel::CancelToken;
 use crate::export::Subject;
@@ -24,9 +25,8 @@ pub struct Running {
     set: Vec<String>,
     /// What exports are about.
     subject: Subject,
+    /// The export that follows the simulation.
     export: Option<Export>,
-    /// What came of an export that has ended.
-    exported: Option<Result<String, String>>,
     /// The pins, until something is done that may change or move them.
     pins: Option<Arc<Vec<PinMark>>>,
 }
@@ -34,14 +34,7 @@ pub struct Running {
 impl Running {
     pub fn new(simulation: Simulation, scene: String, set: Vec<String>, subject: Subject) -> Result<Self, String> {
         let recorded = Recorded::new(simulation, DEFAULT_BUDGET).map_err(sentence)?;
-        Ok(Self { recorded, scene, set, subject, export: None, exported: None, pins: None })
-    }
-
-    /// Ends an export, whatever came before.
-    fn end_export(&mut self, before: Result<(), String>) {
-        if let Some(export) = self.export.take() {
-            self.exported = Some(export.finish().and_then(|told| before.map(|()| told)));
-        }
+        Ok(Self { recorded, scene, set, subject, export: None, pins: None })
     }
 
     /// Repeats a session from its start to its end.
@@ -65,11 +58,7 @@ impl Engine for Running {
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
         match self.recorded.step_unless(cancel) {
             Ok(report) => {
-                match self.export.as_mut().map(|export| export.follow(self.recorded.simulation())) {
-                    Some(Ok(true)) => self.end_export(Ok(())),
-                    Some(Err(error)) => self.end_export(Err(error)),
-                    Some(Ok(false)) | None => {}
-                }
+                self.export.take_if(|export| export.follow(self.recorded.simulation(), cancel));
                 Ok(Some(report))
             }
             Err(StepError::Cancelled { .. }) => Ok(None),
@@ -117,21 +106,17 @@ impl Engine for Running {
         self.recorded.switch(to).map_err(sentence)
     }
 
-    fn export(&mut self, wish: Option<&ExportWish>) -> Result<(), String> {
-        self.end_export(Ok(()));
-        if let Some(wish) = wish {
-            let simulation = self.recorded.simulation();
-            self.export = Some(Export::start(wish, &self.subject, simulation)?);
-            if wish.seconds == 0.0 {
-                self.end_export(Ok(()));
-            }
+    fn export(&mut self, wish: &ExportWish, job: &Arc<Job>) -> Result<(), String> {
+        let past = self.recorded.past().clone();
+        let simulation = self.recorded.simulation();
+        if let Span::Past(times) = wish.span {
+            return export_past(wish, &self.subject, simulation, &past, times, job);
         }
+        if let Some(before) = self.export.take() {
+            before.end("as another one began");
+        }
+        self.export = Export::start(wish, &self.subject, simulation, job)?;
         Ok(())
-    }
-
-    fn exported(&mut self) -> (Option<f64>, Option<Result<String, String>>) {
-        let time = self.recorded.simulation().time();
-        (self.export.as_ref().map(|export| export.part(time)), self.exported.take())
     }
 
     fn view(&mut self, wants: Wants) -> Result<View, String> {

@@ -26,13 +26,19 @@ pub enum Pick {
     Through,
 }
 
-#[derive(Debug, Default)]
-pub struct Selection {
-    items: Vec<Item>,
+/// Which bodies are not seen, and which are not touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
     /// Names of bodies as the model has them.
     hidden: BTreeSet<String>,
     /// Likewise: they cannot be picked nor changed.
     locked: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+pub struct Selection {
+    items: Vec<Item>,
+    sight: Sight,
     /// Counts the changes.
     pub version: u64,
 }
@@ -116,54 +122,64 @@ impl Selection {
         !std::mem::take(&mut self.items).is_empty()
     }
 
+    pub fn sight(&self) -> &Sight {
+        &self.sight
+    }
+
+    /// Hides and locks these bodies and no others.
+    pub fn set_sight(&mut self, sight: Sight) {
+        self.version += 1;
+        self.sight = sight;
+    }
+
     /// Shows and unlocks all bodies, as of a new scene.
     pub fn start_anew(&mut self) {
         self.clear();
         self.show_all();
-        self.locked.clear();
+        self.sight.locked.clear();
     }
 
     pub fn is_locked(&self, name: &str) -> bool {
-        self.locked.contains(name)
+        self.sight.locked.contains(name)
     }
 
     pub fn lock<'a>(&mut self, names: impl IntoIterator<Item = &'a str>, lock: bool) {
         for name in names {
             match lock {
-                true => self.locked.insert(name.to_owned()),
-                false => self.locked.remove(name),
+                true => self.sight.locked.insert(name.to_owned()),
+                false => self.sight.locked.remove(name),
             };
         }
     }
 
     pub fn unlock(&mut self, items: &[Item]) {
-        self.locked.retain(|name| !items.iter().any(|item| item.is_of(name)));
+        self.sight.locked.retain(|name| !items.iter().any(|item| item.is_of(name)));
     }
 
     pub fn unlock_all(&mut self) {
-        self.locked.clear();
+        self.sight.locked.clear();
     }
 
     /// Whether an entry of the list is a body that is locked.
     pub fn is_item_locked(&self, item: &Item) -> bool {
-        item.body_name().is_some() && self.locked.iter().any(|name| item.is_of(name))
+        item.body_name().is_some() && self.sight.locked.iter().any(|name| item.is_of(name))
     }
 
     pub fn show_all(&mut self) {
         self.version += 1;
-        self.hidden.clear();
+        self.sight.hidden.clear();
     }
 
     pub fn is_hidden(&self, name: &str) -> bool {
-        self.hidden.contains(name)
+        self.sight.hidden.contains(name)
     }
 
     pub fn hide<'a>(&mut self, names: impl IntoIterator<Item = &'a str>, hide: bool) {
         self.version += 1;
         for name in names {
             match hide {
-                true => self.hidden.insert(name.to_owned()),
-                false => self.hidden.remove(name),
+                true => self.sight.hidden.insert(name.to_owned()),
+                false => self.sight.hidden.remove(name),
             };
         }
     }

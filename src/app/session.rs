@@ -9,6 +9,7 @@ mod flight;
 mod ghost;
 mod gizmo;
 mod grabs;
+mod jobs;
 mod keeping;
 mod keys;
 mod logging;
@@ -26,7 +27,7 @@ mod tools;
 mod view;
 mod viewpoint;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ use super::settings::Keeper;
 use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
 use super::verifier::Verifier;
 use super::views::Views;
-use super::worker::{Notice, Request, Severity, Snapshot, Worker};
+use super::worker::{Request, Severity, Snapshot, Worker};
 use super::{SceneSource, ui};
 use crate::body::BodyRef;
 use crate::gpu;
@@ -59,6 +60,7 @@ use crate::step::SurfacePositions;
 use ghost::Ghost;
 use gizmo::Dragged;
 use grabs::Grab;
+use jobs::Jobs;
 use lookup::{Lookup, Question};
 use pins::Stroke;
 use recording::PastFilm;
@@ -117,6 +119,7 @@ pub struct Session {
     recorder: Option<Recorder>,
     /// It films what was recorded, and not what happens.
     film_of_past: Option<PastFilm>,
+    jobs: Jobs,
     /// The scale of the arrows of contacts.
     scale: Scale,
     /// What bodies are coloured by.
@@ -128,8 +131,8 @@ pub struct Session {
     free: Rect,
     pixels_per_point: f32,
     ready: bool,
-    /// The button that was pressed last asks for this; none once the simulation does so.
-    wants_play: Option<bool>,
+    /// What the button that was pressed last asks for, and the number of the request; none once that is answered.
+    wants_play: Option<(bool, u64)>,
     rest: Rest,
     in_long_step: bool,
     /// Text is typed into a field.
@@ -191,6 +194,7 @@ impl Session {
             gallery: ui::gallery(),
             recorder: None,
             film_of_past: None,
+            jobs: Jobs::default(),
             scale: Scale::default(),
             coloring: None,
             log,
@@ -233,17 +237,6 @@ impl Session {
         }
     }
 
-    pub fn tell(&mut self, severity: Severity, text: String) {
-        self.log.say(format_args!("message {}", text.replace('\n', " ")));
-        self.ui.tell(Notice { severity, text }, None);
-    }
-
-    /// Good news about a file.
-    fn tell_of_file(&mut self, text: String, file: PathBuf) {
-        self.log.say(format_args!("message {text}"));
-        self.ui.tell(Notice { severity: Severity::Info, text }, Some(file));
-    }
-
     pub fn title(&self) -> String {
         match &self.shown.scene {
             Some(scene) => format!("{} – Pliant", scene.name),
@@ -254,12 +247,13 @@ impl Session {
     /// Takes over what the worker has new.
     pub fn receive(&mut self, graphics: &mut Graphics) {
         for notice in self.worker.take_notices() {
-            self.tell(notice.severity, notice.text);
+            self.note_refusal(&notice);
+            self.pass_on(notice);
         }
         self.live = self.worker.snapshot();
         let shown = self.look_at(self.live.clone());
         let before = std::mem::replace(&mut self.shown, shown);
-        self.wants_play = self.wants_play.filter(|wants| *wants != self.live.playing());
+        self.wants_play = self.wants_play.filter(|(_, asked)| self.live.answered < *asked);
         if Arc::ptr_eq(&before, &self.shown) {
             return;
         }
@@ -284,6 +278,7 @@ impl Session {
         }
         if now.failed_loads > self.failed_loads {
             self.failed_loads = now.failed_loads;
+            self.ask_for_path_again();
             if std::mem::take(&mut self.builds_change) {
                 self.take_back();
             }
@@ -308,6 +303,7 @@ impl Session {
         self.marked = 0;
         self.staged = scene.generation;
         self.builds_change = false;
+        self.ui.path_tried = None;
         self.grab = None;
         self.pointer.handle(Input::Cancel);
         if let SceneSource::Path(path) | SceneSource::Session(path) = scene.source.base()
@@ -323,12 +319,12 @@ impl Session {
             let (findings, refused) = (checkup.report.findings.len(), checkup.refusal.is_some());
             self.log.say(format_args!("checkup {} findings={findings} refused={refused}", checkup.file));
         }
-        if before.is_none_or(|before| before.source.base() != scene.source.base()) {
+        if let Some(before) = before.filter(|before| before.source.base() == scene.source.base()) {
+            self.keep_view(before, scene);
+        } else {
             self.open_view(scene);
             self.scale = Scale::default();
             self.ui.import_open = true;
-        } else if before.is_some_and(|before| is_of_another_size(before, scene)) {
-            self.fly_to_start_and_landing(scene);
         }
     }
 
@@ -446,6 +442,7 @@ impl Session {
         if self.advance_film(graphics) {
             context.request_repaint();
         }
+        self.look_at_jobs(context, graphics);
         self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
@@ -463,7 +460,7 @@ impl Session {
 
     /// Whether the simulation plays, or will as soon as it has heard of it.
     fn is_playing(&self) -> bool {
-        self.wants_play.unwrap_or(self.shown.playing())
+        self.wants_play.map_or(self.shown.playing(), |(plays, _)| plays)
     }
 
     /// How long the step in progress takes so far, once that is worth a word. No news comes from a step that takes
@@ -584,10 +581,4 @@ impl Session {
             other => self.act_on_scene(other),
         }
     }
-}
-
-/// Whether a mesh became smaller or larger, or was turned, so that its view no longer fits.
-fn is_of_another_size(before: &SceneInfo, now: &SceneInfo) -> bool {
-    let extent = |scene: &SceneInfo| crate::math::Aabb::of(&scene.model.rest_positions).extent();
-    now.import.is_some() && (extent(before) - extent(now)).norm() > 0.2 * extent(now).norm()
 }

@@ -20,6 +20,19 @@ pub struct Settings {
     pub hints_seen: bool,
     /// What was chosen in the palette, newest first.
     pub commands: Vec<String>,
+    /// Contacts are marked.
+    pub contacts: bool,
+    /// The title of what bodies are coloured by; their own colours if none.
+    pub color: Option<String>,
+    /// Titles of the plots that are shown; those of the first start if none.
+    pub plots: Option<Vec<String>>,
+    /// The pane of plots is open.
+    pub plots_open: bool,
+    /// The name of the format of films.
+    pub film_format: Option<String>,
+    /// Width and height of films [px]; as the view if none.
+    pub film_size: Option<[u32; 2]>,
+    pub window: WindowSettings,
     /// What other versions of the program keep.
     #[serde(flatten)]
     others: serde_json::Map<String, serde_json::Value>,
@@ -35,10 +48,44 @@ impl Default for Settings {
             shadows: true,
             hints_seen: false,
             commands: vec![],
+            contacts: false,
+            color: None,
+            plots: None,
+            plots_open: false,
+            film_format: None,
+            film_size: None,
+            window: WindowSettings::default(),
             others: serde_json::Map::new(),
         }
     }
 }
+
+/// The window as it was left.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowSettings {
+    /// Width and height, in points.
+    pub size: Option<[f64; 2]>,
+    pub maximized: bool,
+    /// Size of letters and panels, as a part of the usual one.
+    pub zoom: Option<f32>,
+}
+
+impl WindowSettings {
+    /// What is kept in `folder`, as far as it can be read; what is wrong with it is told by `Keeper::load`.
+    pub fn read(folder: Option<&Path>) -> Self {
+        let text = folder.and_then(|folder| std::fs::read_to_string(folder.join(FILE)).ok());
+        text.and_then(|text| serde_json::from_str::<Settings>(&text).ok()).unwrap_or_default().window
+    }
+
+    /// No letters so large or small that they could not be read to undo it.
+    pub fn zoom(&self) -> f32 {
+        self.zoom.filter(|zoom| zoom.is_finite()).unwrap_or(1.0).clamp(0.5, 2.5)
+    }
+}
+
+/// The file of settings in its folder.
+const FILE: &str = "settings.json";
 
 /// Settings and their file.
 #[derive(Debug, Default)]
@@ -51,7 +98,7 @@ impl Keeper {
     /// The settings in `folder`. A file that cannot be read is put aside, which is told as a sentence; no fault of it
     /// keeps the program from starting.
     pub fn load(folder: Option<&Path>) -> (Self, Option<String>) {
-        let file = folder.map(|folder| folder.join("settings.json"));
+        let file = folder.map(|folder| folder.join(FILE));
         let Some((path, text)) = file.as_ref().and_then(|file| Some((file, std::fs::read_to_string(file).ok()?))) else {
             return (Self { file, kept: Settings::default() }, None);
         };
@@ -100,6 +147,11 @@ mod tests {
         keeper.keep(|settings| settings.hints_seen = true).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("of_tomorrow") && text.contains("\"hints_seen\": true"), "{text}");
+        let window = WindowSettings { size: Some([900.0, 600.0]), maximized: true, zoom: Some(90.0) };
+        keeper.keep(|settings| settings.window = window.clone()).unwrap();
+        let read = WindowSettings::read(Some(&folder));
+        assert_eq!((&read, read.zoom()), (&window, 2.5));
+        assert_eq!(WindowSettings::read(None).zoom(), 1.0);
         std::fs::remove_file(&file).unwrap();
         keeper.keep(|_| ()).unwrap();
         assert!(!file.exists(), "nothing has changed");

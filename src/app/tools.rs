@@ -2,7 +2,7 @@
 
 use crate::app::engine::View;
 use crate::body::BodyRef;
-use crate::math::Vec3;
+use crate::math::{Isometry, Vec3};
 use crate::model::{Model, interpolate};
 use crate::render::Hit;
 use crate::scene::Probe;
@@ -31,9 +31,16 @@ impl Tool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaterialPoint {
     pub body: BodyRef,
+    place: Place,
+}
+
+/// Where on its body a point is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
     /// Vertices of the drawn surface, or of the rigid body's mesh, and their weights.
-    vertices: [u32; 3],
-    weights: [f64; 3],
+    Mesh { vertices: [u32; 3], weights: [f64; 3] },
+    /// On an obstacle of exact shape, in its own frame [m].
+    Exact(Vec3),
 }
 
 impl MaterialPoint {
@@ -44,11 +51,20 @@ impl MaterialPoint {
             BodyRef::Rigid(place) => &model.rigid_bodies.get(place as usize)?.triangles,
             BodyRef::Obstacle(_) | BodyRef::World => return None,
         };
-        Some(Self { body, vertices: *triangles.get(hit.triangle)?, weights: hit.barycentric })
+        Some(Self { body, place: Place::Mesh { vertices: *triangles.get(hit.triangle)?, weights: hit.barycentric } })
+    }
+
+    /// A point of the world on an obstacle at a pose.
+    pub fn of_obstacle(body: BodyRef, point: &Vec3, pose: &Isometry) -> Self {
+        Self { body, place: Place::Exact(pose.inverse_transform_point(&(*point).into()).coords) }
     }
 
     /// Where it is now [m]; none where positions are on the device only.
     pub fn position(&self, model: &Model, view: &View) -> Option<Vec3> {
+        let (vertices, weights) = match self.place {
+            Place::Mesh { vertices, weights } => (vertices, weights),
+            Place::Exact(point) => return Some((view.obstacle_poses.get(self.body.index())? * nalgebra::Point3::from(point)).coords),
+        };
         let at = |vertex: u32| -> Option<Vec3> {
             let vertex = vertex as usize;
             match (self.body, &view.surface, &view.nodes) {
@@ -63,7 +79,7 @@ impl MaterialPoint {
             }
         };
         let mut sum = Vec3::zeros();
-        for (vertex, weight) in self.vertices.iter().zip(self.weights) {
+        for (vertex, weight) in vertices.iter().zip(weights) {
             sum += at(*vertex)? * weight;
         }
         match self.body {
@@ -86,8 +102,9 @@ impl MaterialPoint {
     }
 
     fn followed(&self) -> Option<u32> {
-        let most = (0..3).max_by(|a, b| self.weights[*a].total_cmp(&self.weights[*b]))?;
-        self.body.is_deformable().then_some(self.vertices[most])
+        let Place::Mesh { vertices, weights } = self.place else { return None };
+        let most = (0..3).max_by(|a, b| weights[*a].total_cmp(&weights[*b]))?;
+        self.body.is_deformable().then_some(vertices[most])
     }
 }
 
@@ -102,7 +119,6 @@ mod tests {
     use super::*;
     use crate::app::plots::tests::model as rigid_model;
     use crate::material::Material;
-    use crate::math::Isometry;
     use crate::mesh::shapes;
     use crate::model::{ModelBuilder, SoftBody};
     use crate::scene::{Scene, build};
@@ -149,5 +165,14 @@ mod tests {
         let corner = model.rigid_bodies[1].vertices[model.rigid_bodies[1].triangles[0][0] as usize];
         assert_eq!(point.position(&model, &view), Some(corner + Vec3::y() * 3.0));
         assert_eq!(point.probe("p".into()), None);
+    }
+
+    #[test]
+    fn a_point_of_an_obstacle_moves_with_its_pose() {
+        let (pose, at) = (Isometry::translation(1.0, 0.0, 0.0), Vec3::new(1.0, 0.5, 0.0));
+        let point = MaterialPoint::of_obstacle(BodyRef::Obstacle(0), &at, &pose);
+        let view = View { obstacle_poses: vec![Isometry::translation(1.0, 2.0, 0.0)], ..View::default() };
+        assert_eq!(point.position(&rigid_model(), &view), Some(at + Vec3::y() * 2.0));
+        assert_eq!((point.probe("p".into()), point.position(&rigid_model(), &View::default())), (None, None));
     }
 }

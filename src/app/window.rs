@@ -13,13 +13,14 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
 
-use super::autosave::{Autosave, autosave_folder, left_behind};
+use super::autosave::{Autosave, LeftBehind, autosave_folder, left_behind, sessions_in};
 use super::events::EventLog;
 use super::files::{self, Chosen};
 use super::graphics::{Graphics, Panels};
 use super::opener::opener;
 use super::recent::config_folder;
 use super::session::{Answered, Session};
+use super::settings::WindowSettings;
 use super::ui::access::without_signs;
 use super::ui::{PathPurpose, theme};
 use super::verifier::Verifier;
@@ -56,6 +57,8 @@ enum Message {
     /// The worker has something new.
     Wake,
     Chosen(PathPurpose, Chosen),
+    /// What an earlier program has left.
+    Left(LeftBehind),
     /// A screen reader came, went or asks for something.
     Access(accesskit_winit::WindowEvent),
 }
@@ -96,6 +99,19 @@ struct Live {
 
 /// Size of the window at first, in points.
 const SIZE: LogicalSize<f64> = LogicalSize::new(1280.0, 800.0);
+/// The least size in which every panel works, in points.
+const LEAST_SIZE: LogicalSize<f64> = LogicalSize::new(720.0, 480.0);
+/// What a desktop's own bars and the title bar take of the height of a screen, in points: the window system says
+/// neither before the window is open.
+const DESKTOP_BARS: f64 = 90.0;
+/// The part of the width of a screen that the window takes at most, as a dock may stand beside it.
+const MOST_OF_WIDTH: f64 = 0.94;
+
+/// The size of the window on a screen, all in points: as large as wanted, as far as there is room.
+fn size_on_screen(wanted: LogicalSize<f64>, screen: LogicalSize<f64>) -> LogicalSize<f64> {
+    let room = LogicalSize::new(MOST_OF_WIDTH * screen.width, screen.height - DESKTOP_BARS);
+    LogicalSize::new(wanted.width.min(room.width).max(LEAST_SIZE.width), wanted.height.min(room.height).max(LEAST_SIZE.height))
+}
 
 /// On software adapters drawing takes the processor from the simulation: leave it this many times as long as a frame
 /// took.
@@ -125,6 +141,10 @@ impl ApplicationHandler<Message> for App {
                 live.session.chosen(purpose, chosen);
                 live.window.request_redraw();
             }
+            Message::Left(left) => {
+                live.session.ui.left_behind = Some(left);
+                live.window.request_redraw();
+            }
             Message::Access(event) => live.access(event),
         }
     }
@@ -139,7 +159,7 @@ impl ApplicationHandler<Message> for App {
             WindowEvent::RedrawRequested => {
                 live.redraw();
                 if live.session.wishes.quit {
-                    live.session.stop_recording();
+                    live.session.keep_window(live.window_settings());
                     event_loop.exit();
                 }
                 if let Some(purpose) = live.session.wishes.dialog.take() {
@@ -185,14 +205,14 @@ impl Live {
     fn open(event_loop: &ActiveEventLoop, options: &AppOptions, proxy: EventLoopProxy<Message>) -> anyhow::Result<Self> {
         let log = options.log_events.as_deref();
         let log = EventLog::open(log).with_context(|| format!("cannot write events to {}", log.unwrap_or(Path::new("")).display()))?;
-        // A little less than a small screen, which has bars of its own.
+        let config = config_folder();
+        let kept = WindowSettings::read(config.as_deref());
+        let wanted = kept.size.map_or(SIZE, |[width, height]| LogicalSize::new(width, height));
         let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
-        let room = screen.map_or(SIZE, |screen| screen.size().to_logical(screen.scale_factor()));
-        let size = LogicalSize::new(SIZE.width.min(room.width), SIZE.height.min(room.height));
-        let attributes =
-            Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LogicalSize::new(720.0, 480.0));
+        let size = screen.map_or(wanted, |screen| size_on_screen(wanted, screen.size().to_logical(screen.scale_factor())));
+        let attributes = Window::default_attributes().with_title("Pliant").with_inner_size(size).with_min_inner_size(LEAST_SIZE);
         // What serves screen readers must be there before the window is seen.
-        let attributes = attributes.with_visible(false);
+        let attributes = attributes.with_maximized(kept.maximized).with_visible(false);
         let window = Arc::new(event_loop.create_window(attributes).map_err(|error| {
             tracing::debug!("{error}");
             anyhow::anyhow!("the window system refused to open a window")
@@ -204,6 +224,7 @@ impl Live {
             options.input_options.max_click_duration = 10.0; // slow frames make slow clicks
         });
         theme::install(&context);
+        context.set_zoom_factor(kept.zoom());
         let texture_limit = graphics.device.limits.max_texture_dimension_2d as usize;
         let scale = Some(window.scale_factor() as f32);
         let mut input =
@@ -212,9 +233,8 @@ impl Live {
         window.set_visible(true);
         let woken = Arc::new(AtomicBool::new(false));
         let open = opener(graphics.device.clone(), options);
-        let config = config_folder();
         let autosaves = autosave_folder(config.as_deref());
-        let left = autosaves.as_deref().and_then(left_behind);
+        look_for_left_behind(autosaves.as_deref(), proxy.clone());
         let worker = Worker::spawn(open, Autosave::new(autosaves), {
             let woken = woken.clone();
             move || {
@@ -231,7 +251,6 @@ impl Live {
             Verifier::new(Options { backend: options.backend, adapter: options.adapter.clone(), ..Options::default() }),
             config.as_deref(),
         );
-        session.ui.left_behind = left;
         session.open(options.scene.clone());
         window.request_redraw();
         Ok(Self {
@@ -248,6 +267,13 @@ impl Live {
             frame_time: Duration::ZERO,
             title: String::new(),
         })
+    }
+
+    /// What the next start shall find: a maximised window leaves its other size as it was.
+    fn window_settings(&self) -> WindowSettings {
+        let maximized = self.window.is_maximized();
+        let LogicalSize { width, height } = self.window.inner_size().to_logical::<f64>(self.window.scale_factor());
+        WindowSettings { size: (!maximized).then_some([width, height]), maximized, zoom: Some(self.context.zoom_factor()) }
     }
 
     fn access(&mut self, event: accesskit_winit::WindowEvent) {
@@ -307,5 +333,39 @@ impl Live {
         if let Err(error) = asked {
             self.session.tell(Severity::Error, format!("The file dialog could not be opened: {error}."));
         }
+    }
+}
+
+/// Reads what earlier programs have left on a thread of its own: long sessions take a while. Which files there are is
+/// settled before, so that the session of this program is not among them.
+fn look_for_left_behind(folder: Option<&Path>, proxy: EventLoopProxy<Message>) {
+    let sessions = folder.map(sessions_in).unwrap_or_default();
+    let look = move || {
+        if let Some(left) = left_behind(sessions) {
+            // The window may be closed already.
+            let _ = proxy.send_event(Message::Left(left));
+        }
+    };
+    // Without the thread it is offered at the next start.
+    if let Err(error) = std::thread::Builder::new().name("left behind".into()).spawn(look) {
+        tracing::debug!("{error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_fits_between_the_bars_of_the_desktop() {
+        let on = |width, height| {
+            let size = size_on_screen(SIZE, LogicalSize::new(width, height));
+            [size.width, size.height]
+        };
+        assert_eq!(on(1920.0, 1080.0), [1280.0, 800.0], "as wanted");
+        // 2560 x 1440 at 2x: the bars at the top and the bottom of the screen leave less than its height.
+        let [width, height] = on(1280.0, 720.0);
+        assert!(width < 1280.0 && height <= 720.0 - DESKTOP_BARS, "{width} x {height}");
+        assert_eq!(on(640.0, 400.0), [720.0, 480.0], "no smaller than every panel works");
     }
 }

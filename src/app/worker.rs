@@ -26,11 +26,12 @@ use super::SceneSource;
 use super::autosave::Autosave;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::exporting::ExportWish;
-use super::warnings::Warnings;
+use super::job::Job;
 use crate::cancel::CancelToken;
 use crate::scene::Probe;
 use crate::sim::Command;
 use crate::sim::past::{BranchId, SharedPast, locked};
+use crate::sim::warnings::Warnings;
 use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor, smooth_stages};
 use recording::Recording;
@@ -66,8 +67,8 @@ pub enum Request {
     SaveState(PathBuf),
     /// Goes on from how everything stood.
     LoadState(PathBuf),
-    /// Begins to export results, or ends that.
-    Export(Option<ExportWish>),
+    /// Begins to export results; whoever has the job ends it, without waiting for a step.
+    Export(ExportWish, Arc<Job>),
     /// The file of the scene was written by the window.
     Saved,
     /// Goes back in the scene of that generation, or to another branch of its past.
@@ -75,14 +76,21 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether a step in progress, or the building of a scene, would be for nothing or is no longer wanted.
-    fn interrupts(&self) -> bool {
-        matches!(self, Self::Load(_) | Self::Reload | Self::Pause | Self::Command(_, Command::Reset) | Self::Travel(..))
+    /// Whether a step in progress, or the building of a scene, would be for nothing or is no longer wanted. A state is
+    /// loaded into the scene that is built.
+    fn interrupts(&self, builds: bool) -> bool {
+        match self {
+            Self::Load(_) | Self::Reload | Self::Pause | Self::Command(_, Command::Reset) | Self::Travel(..) => true,
+            Self::LoadState(_) => !builds,
+            _ => false,
+        }
     }
 }
 
 /// A request on its way, with the token of all work that follows it: a later request that interrupts cancels it.
 struct Asked {
+    /// Counts requests, from 1 on.
+    number: u64,
     request: Request,
     cancel: CancelToken,
 }
@@ -133,8 +141,8 @@ pub struct Snapshot {
     pub branch: BranchId,
     /// How many journeys have ended, wherever that was.
     pub journeys: u64,
-    /// The part of an export that is written.
-    pub exported: Option<f64>,
+    /// Number of the last request that was handled.
+    pub answered: u64,
     /// What was not as it should be since the scene was opened.
     pub warnings: Arc<Warnings>,
 }
@@ -144,6 +152,8 @@ pub struct Snapshot {
 pub struct Notice {
     pub severity: Severity,
     pub text: String,
+    /// What it is about, if that was written.
+    pub file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,8 +171,8 @@ pub type Opener = Box<dyn FnMut(&SceneSource, &CancelToken) -> Result<Loaded, St
 /// Handle of the simulation's thread.
 pub struct Worker {
     requests: Sender<Asked>,
-    /// The token of the work that the last request leads to.
-    cancel: Mutex<CancelToken>,
+    /// The number of the last request, and the token of the work that it leads to.
+    last: Mutex<(u64, CancelToken)>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -179,6 +189,11 @@ struct Shared {
 impl Shared {
     fn post(&self, snapshot: &Snapshot) {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot.clone());
+        (self.wake)();
+    }
+
+    fn notify(&self, notice: Notice) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
         (self.wake)();
     }
 }
@@ -199,19 +214,28 @@ impl Worker {
             let shared = shared.clone();
             move || Loop::new(shared, receiver, open, autosave).run()
         })?;
-        Ok(Self { requests, cancel: Mutex::default(), shared, thread: Some(thread) })
+        Ok(Self { requests, last: Mutex::default(), shared, thread: Some(thread) })
     }
 
     /// Never blocks. After the thread ended nothing listens, and nothing needs to.
     pub fn send(&self, request: Request) {
-        let mut current = self.cancel.lock().unwrap_or_else(PoisonError::into_inner);
-        if request.interrupts() {
-            std::mem::take(&mut *current).cancel();
+        self.ask(request);
+    }
+
+    /// The same; gives the number of the request, which snapshots tell once it was handled.
+    pub fn ask(&self, request: Request) -> u64 {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (number, cancel) = &mut *last;
+        *number += 1;
+        let builds = matches!(self.snapshot().activity, Activity::Building { .. });
+        if request.interrupts(builds) {
+            std::mem::take(cancel).cancel();
         }
         if let Request::Load(source) = &request {
             self.show_building(source);
         }
-        let _ = self.requests.send(Asked { request, cancel: current.clone() });
+        let _ = self.requests.send(Asked { number: *number, request, cancel: cancel.clone() });
+        *number
     }
 
     /// The newest snapshot; the lock is held for the copy of one pointer.
@@ -256,7 +280,7 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
-            exported: None,
+            answered: 0,
             warnings: Arc::default(),
         }
     }
@@ -312,8 +336,8 @@ impl Loop {
     fn run(mut self) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let requests = self.wait_for_requests();
-            for Asked { request, cancel } in newest_moves(requests) {
-                self.cancel = cancel;
+            for Asked { number, request, cancel } in newest_moves(requests) {
+                (self.cancel, self.next.answered) = (cancel, number);
                 self.handle(request);
             }
             if self.may_step() {
@@ -414,7 +438,7 @@ impl Loop {
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
-            Request::Export(wish) => self.export(wish),
+            Request::Export(wish, job) => self.export(&wish, &job),
             Request::Travel(generation, journey) => self.travel(generation, journey),
             Request::FrameTaken => {
                 if let Some(recording) = &mut self.recording
@@ -453,6 +477,8 @@ impl Loop {
             Some(Ok(())) if *command == Command::Reset => {
                 self.next.report = None;
                 self.next.step_ms = Arc::default();
+                (self.factor, self.next.real_time_factor) = (RealTimeFactor::default(), None);
+                self.steps_wanted = 0;
                 self.recording = None;
                 self.next.frame_due = None;
             }
@@ -467,13 +493,12 @@ impl Loop {
     }
 
     fn step(&mut self) {
-        self.steps_wanted = self.steps_wanted.saturating_sub(1);
         let (start, cancel) = (Instant::now(), self.cancel.clone());
         let result = self.guarded(|engine| engine.step(&cancel));
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         match result {
             None => {}
-            // The request that has cancelled it is waiting.
+            // The request that has cancelled it is waiting, and says whether it is still wanted.
             Some(Ok(None)) => return,
             Some(Err(text)) => {
                 self.playing = false;
@@ -481,6 +506,7 @@ impl Loop {
                 self.notify(Severity::Error, format!("Paused: {text}"));
             }
             Some(Ok(Some(report))) => {
+                self.steps_wanted = self.steps_wanted.saturating_sub(1);
                 let history = Arc::make_mut(&mut self.next.step_ms);
                 history.push_back(milliseconds as f32);
                 if history.len() > HISTORY {
@@ -497,7 +523,6 @@ impl Loop {
             self.next.real_time_factor = self.factor.after_step(time);
         }
         self.offer_frame();
-        self.look_at_export();
         self.publish();
     }
 
@@ -548,8 +573,7 @@ impl Loop {
     }
 
     fn notify(&self, severity: Severity, text: String) {
-        self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner).push(Notice { severity, text });
-        (self.shared.wake)();
+        self.shared.notify(Notice { severity, text, file: None });
     }
 }
 

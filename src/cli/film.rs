@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::export::{Frame, Subject};
+use crate::export::Subject;
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::record::{FilmFormat, FilmWriter, RecordError};
 use crate::render::{Camera, Image, Light, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
 use crate::sim::Simulation;
+use crate::sim::past::Picture;
 use crate::stage;
 use crate::step::{StepError, SurfacePositions};
 
@@ -47,13 +48,13 @@ impl Moment {
         })
     }
 
-    pub fn of(frame: &Frame, subject: &Subject) -> Self {
-        let surface = subject.model.surface_positions(&frame.node_positions(&subject.model));
+    pub fn of(picture: &Picture, model: &Model) -> Self {
+        let surface = model.surface_positions(&picture.positions);
         Self {
             surface: SurfacePositions::Host(surface.iter().map(stage::vertex).collect()),
-            rigid_poses: frame.rigid_poses.clone(),
-            obstacle_poses: frame.obstacle_poses.clone(),
-            attachments: frame.attachments.clone(),
+            rigid_poses: picture.rigid_poses.clone(),
+            obstacle_poses: picture.obstacle_poses.clone(),
+            attachments: picture.details.attachments.clone(),
         }
     }
 }

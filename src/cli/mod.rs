@@ -30,6 +30,7 @@ mod interrupt;
 mod mesh;
 mod results;
 mod run;
+mod sampler;
 mod thumbnails;
 mod verify;
 mod voice;
@@ -204,7 +205,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run_command(cli: &Cli) -> Result<(), Failure> {
-    if let Some(sentence) = cli.misplaced() {
+    if let Some(sentence) = cli.misplaced().or_else(|| cli.misspelt()) {
         return Err(Failure::Input(sentence));
     }
     match &cli.command {
@@ -238,14 +239,20 @@ impl Cli {
         };
         Some(format!("{before} stands before the command, where it is for the window; give it behind the command if that knows it"))
     }
+
+    /// What is meant where a single word, which would be a scene, is near to a command or a scene.
+    fn misspelt(&self) -> Option<String> {
+        misspelt_command(self.scene.iter().cloned()).filter(|sentence| sentence.ends_with('?'))
+    }
 }
 
 /// What is meant where the first word is neither a command nor something to open.
 fn misspelt_command(mut words: impl Iterator<Item = String>) -> Option<String> {
     let word = words.next().filter(|word| !word.starts_with('-') && !std::path::Path::new(word).exists())?;
     let command = command();
-    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).chain(builtin_scenes().map(|entry| entry.name)).collect();
-    let is_known = names.contains(&word.as_str()) || word == "help" || word.contains(['.', '/']);
+    let commands = command.get_subcommands().map(clap::Command::get_name).chain(["help"]);
+    let names: Vec<&str> = commands.chain(builtin_scenes().map(|entry| entry.name)).collect();
+    let is_known = names.contains(&word.as_str()) || word.contains(['.', '/']);
     (!is_known).then(|| format!("there is no command, file or scene \"{word}\"{}", did_you_mean(&word, &names)))
 }
 
@@ -334,6 +341,15 @@ mod tests {
         assert!(told(&["runn", "x.toml"]).unwrap().ends_with("did you mean \"run\"?"));
         assert!(told(&["galery", "--backend", "cpu"]).unwrap().ends_with("did you mean \"gallery\"?"));
         assert!(told(&["zzzzzz"]).unwrap().ends_with("\"zzzzzz\""));
+        // A single word is read as a scene.
+        let lone = |word: &str| Cli::try_parse_from(["pliant", word]).unwrap().misspelt();
+        for (word, meant) in [("runn", "run"), ("chek", "check"), ("hlp", "help"), ("bunnny", "bunny")] {
+            assert_eq!(lone(word), Some(format!("there is no command, file or scene \"{word}\"; did you mean \"{meant}\"?")));
+        }
+        // All scenes are listed where none is near.
+        for word in ["gallery", "zzzzzz", "a/bunnny.toml"] {
+            assert_eq!(lone(word), None);
+        }
         for known in [["run", "--steps"], ["gallery", "x"], ["a/b.toml", "x"], ["--adapter", "x"]] {
             assert_eq!(told(&known), None);
         }

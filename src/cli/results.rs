@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use super::film::{Film, Moment};
+use super::sampler::{Due, Sampler};
 use crate::export::{Exporter, Format, Frame, Frames, Subject, exporter};
 use crate::gpu;
 use crate::record::{Clock, FilmFormat};
@@ -75,9 +76,7 @@ fn target(path: &Path) -> Result<Target, Failure> {
 /// All results of a run that are asked for.
 pub struct Results {
     subject: Subject,
-    clock: Clock,
-    /// Time of the first frame [s].
-    start: Option<f64>,
+    sampler: Sampler,
     /// If anything but pictures is wanted.
     frames: Option<Frames>,
     exporters: Vec<(PathBuf, Box<dyn Exporter>)>,
@@ -101,7 +100,7 @@ impl Results {
         let film = if films.is_empty() { None } else { Some(Film::start(&films, &subject, adapter)?) };
         let frames = (!exporters.is_empty()).then(|| Frames::new(&subject.model)).transpose();
         let frames = frames.map_err(|error| Failure::Input(error.to_string()))?;
-        Ok(Self { subject, clock, start: None, frames, exporters, film })
+        Ok(Self { subject, sampler: Sampler::new(clock), frames, exporters, film })
     }
 
     /// The device that draws, for the simulation to compute on.
@@ -109,38 +108,37 @@ impl Results {
         self.film.as_ref().map(Film::device)
     }
 
-    /// Takes what is due of a simulation.
+    /// Looks at a simulation before its next step: a film shows what is between the two ends of a step, too.
+    pub fn before_step(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
+        if self.film.is_some() { Ok(self.sampler.before_step(simulation)?) } else { Ok(()) }
+    }
+
+    /// Takes what is due of a simulation: films show each frame at its time, data are those of the step.
     pub fn take(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
-        let n = self.due(simulation.time());
-        if n == 0 {
+        let due = self.sampler.take(simulation)?;
+        if due.is_empty() {
             return Ok(());
         }
         if let Some(frames) = &self.frames {
             let frame = frames.take(simulation)?;
             self.export(&frame)?;
         }
-        match &mut self.film {
-            Some(film) => film.take(&Moment::now(simulation)?, n),
-            None => Ok(()),
+        let Some(film) = &mut self.film else { return Ok(()) };
+        match due {
+            Due::Now(n) => film.take(&Moment::now(simulation)?, n),
+            Due::Between(pictures) => pictures.iter().try_for_each(|picture| film.take(&Moment::of(picture, simulation.model()), 1)),
         }
     }
 
-    /// Takes a frame of a recording if one is due.
+    /// Takes a frame of a recording if one is due; a film shows what is between it and the one before, too.
     pub fn take_frame(&mut self, frame: &Frame) -> Result<(), Failure> {
-        let n = self.due(frame.time);
-        if n == 0 {
+        let pictures = self.sampler.take_frame(frame, &self.subject.model);
+        if pictures.is_empty() {
             return Ok(());
         }
         self.export(frame)?;
-        match &mut self.film {
-            Some(film) => film.take(&Moment::of(frame, &self.subject), n),
-            None => Ok(()),
-        }
-    }
-
-    fn due(&mut self, time: f64) -> u64 {
-        let start = *self.start.get_or_insert(time);
-        self.clock.take_due(time - start)
+        let (Some(film), model) = (&mut self.film, &self.subject.model) else { return Ok(()) };
+        pictures.iter().try_for_each(|picture| film.take(&Moment::of(picture, model), 1))
     }
 
     fn export(&mut self, frame: &Frame) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use crate::model::ContactMethod;
 use crate::output::check_writable;
 use crate::scene::{BackendChoice, Built, Scene, build_unless};
 use crate::sim::report::Report;
+use crate::sim::warnings::{Kind, Warnings};
 use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError, instructions};
 use crate::step::StepError;
 
@@ -48,8 +49,9 @@ pub struct RunArgs {
     /// its motion [default: the scene's, else as much as it takes]
     #[arg(long, value_name = "MS")]
     max_step_ms: Option<f64>,
-    /// Fail if a step did not converge, was taken back or was limited, or left a body hanging in mid-air, or if a
-    /// session does not come to its state
+    /// Fail where there would be a warning: if a step did not converge, was taken back or was limited, if given motions
+    /// waited, if a body is softer than its material says, hangs in mid-air or is tangled at the end; or if a session
+    /// does not come to its state
     #[arg(long)]
     strict: bool,
     /// Threads of the CPU backend [default: one a core]
@@ -89,6 +91,13 @@ struct Length {
     seconds: Option<f64>,
 }
 
+/// What is kept of a run while it goes on.
+struct Kept {
+    figures: Figures,
+    results: Results,
+    warnings: Warnings,
+}
+
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (start, cancel) = (Instant::now(), interrupt::token());
     let session = args.replay.as_deref().map(Session::read).transpose()?;
@@ -109,7 +118,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     args.save.as_deref().map(check_writable).transpose()?;
     let notes: Vec<String> = built.notes.iter().cloned().chain(built.doubts()).collect();
     let seconds = steps as f64 * built.params.time_step;
-    let mut results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
+    let results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
     let of_session = session.as_ref().map(|session| &*session.header.backend);
     let options = Options {
         methods: Some(crate::lab::methods::row_solver),
@@ -138,7 +147,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
     let opened = simulation.backend().clone();
     figures.begin(&mut simulation, build_ms)?;
-    let computed = compute(&mut simulation, session.as_ref(), steps, &mut figures, &mut results, &cancel);
+    let mut kept = Kept { figures, results, warnings: Warnings::of_scene(simulation.model()) };
+    let computed = compute(&mut simulation, session.as_ref(), steps, &mut kept, &cancel);
+    let Kept { figures, results, warnings } = kept;
     // Results and figures up to a failure are kept.
     let finished = results.finish();
     let summary = figures.finish(&mut simulation, matches!(computed, Ok(done) if done == steps));
@@ -153,11 +164,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         simulation.save(path).map_err(|error| Failure::Run(error.to_string()))?;
     }
     print(&summary, done);
-    for name in &summary.faults.hanging_bodies {
-        tell!(
-            "note: \"{name}\" stood still in mid-air though nothing held it: a fault of the solve, or of a --max-step-ms that is too small"
-        );
-    }
+    warn(&summary, &warnings);
     if done < steps {
         return Err(Failure::Run(format!("interrupted after {done} of {steps} steps; what was asked for ends there")));
     }
@@ -168,24 +175,47 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     match args.strict {
         true if !is_repeated => Err(Failure::Run("--strict: the session came to another state than the one it was saved with".into())),
-        true => strict(&summary),
+        true => strict(&summary, &warnings),
         false => Ok(()),
     }
 }
 
+/// One line for each kind of warning, with the steps that it is about, and for each body that hangs.
+fn warn(summary: &Report, warnings: &Warnings) {
+    // A body hangs once it has stood still for some steps.
+    for warning in warnings.list().iter().filter(|warning| !matches!(warning.kind, Kind::Hanging(_))) {
+        let options = match warning.kind {
+            Kind::NotConverged | Kind::TakenBack => "; see --dt",
+            Kind::Limited | Kind::Waited => "; see --max-step-ms, --dt",
+            Kind::Hanging(_) | Kind::Tangled(_) | Kind::Softer(_) => "",
+        };
+        eprintln!("warning: {} ({}{options})", warning.text, warning.when());
+    }
+    for name in &summary.faults.hanging_bodies {
+        eprintln!(
+            "warning: “{name}” stood still in mid-air though nothing held it: a fault of the solve, or of a --max-step-ms that is too small"
+        );
+    }
+}
+
 /// A failure that names what `--strict` does not let pass.
-fn strict(summary: &Report) -> Result<(), Failure> {
+fn strict(summary: &Report, warnings: &Warnings) -> Result<(), Failure> {
+    let Report { solver, faults, .. } = summary;
+    let of_kind = |is_it: fn(&Kind) -> bool| warnings.list().iter().filter(move |warning| is_it(&warning.kind));
     let counts = [
-        (summary.solver.unconverged_steps, "did not converge"),
-        (summary.solver.limited_steps, "were limited"),
-        (summary.faults.rollbacks, "were taken back"),
+        (solver.unconverged_steps, "steps that did not converge"),
+        (solver.limited_steps, "steps that were limited"),
+        (faults.rollbacks, "steps that were taken back"),
+        (of_kind(|kind| *kind == Kind::Waited).map(|warning| warning.steps).sum(), "steps in which given motions waited"),
+        (faults.hanging_bodies.len() as u64, "bodies that hang in mid-air"),
+        (faults.tangled_bodies.len() as u64, "bodies that are tangled at the end"),
+        (of_kind(|kind| matches!(kind, Kind::Softer(_))).count() as u64, "bodies that are softer than their material says"),
     ];
-    let mut told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    told.extend(summary.faults.hanging_bodies.iter().map(|name| format!("some left \"{name}\" hanging in mid-air")));
+    let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} ({n})")).collect();
     if told.is_empty() {
         return Ok(());
     }
-    Err(Failure::Run(format!("--strict: of the steps, {}; smaller time steps or a larger --max-step-ms may help", told.join(", "))))
+    Err(Failure::Run(format!("--strict does not let pass {}; the warnings say what helps", told.join(", "))))
 }
 
 /// Runs all steps, or as many as there are time for until `cancel` is cancelled; how many.
@@ -193,20 +223,22 @@ fn compute(
     simulation: &mut Simulation,
     session: Option<&Session>,
     steps: u64,
-    figures: &mut Figures,
-    results: &mut Results,
+    kept: &mut Kept,
     cancel: &CancelToken,
 ) -> Result<u64, Failure> {
     let bar = progress(steps, "steps");
-    results.take(simulation)?;
+    kept.results.take(simulation)?;
     for done in 0..steps {
         replay(simulation, session)?;
-        match simulation.step_unless(cancel) {
+        kept.results.before_step(simulation)?;
+        let report = match simulation.step_unless(cancel) {
             Err(StepError::Cancelled { .. }) => return Ok(done),
             stepped => stepped?,
         };
-        figures.take(simulation)?;
-        results.take(simulation)?;
+        let parts = simulation.params().substeps.max(1);
+        kept.warnings.take(&report, simulation.step_index(), simulation.model(), parts);
+        kept.figures.take(simulation)?;
+        kept.results.take(simulation)?;
         bar.inc(1);
     }
     replay(simulation, session)?;
@@ -239,12 +271,6 @@ fn print(summary: &Report, done: u64) {
         summary.solver.unconverged_steps,
         summary.solver.limited_steps
     );
-    if summary.solver.waited > 0.0 {
-        eprintln!(
-            "warning: driven bodies waited {:.4} s, as they would have run over what could not give way in its time; a larger --max-step-ms may help",
-            summary.solver.waited
-        );
-    }
     say!("contact by {}: {}", summary.method.name, summary.method.reason);
     if voice::is_verbose() {
         eprintln!("built in {:.0} ms; of a step on average", summary.build_ms);
@@ -253,12 +279,6 @@ fn print(summary: &Report, done: u64) {
         }
     }
     say!("state hash {}", summary.state_hash);
-    if summary.solver.unconverged_steps > 0 {
-        eprintln!(
-            "warning: {} of {done} steps did not converge: forces there are less exact than the tolerance; smaller time steps may help",
-            summary.solver.unconverged_steps
-        );
-    }
 }
 
 /// Whether a whole session came to the state that it was saved with; says so.
@@ -376,7 +396,7 @@ pub fn progress(n: u64, what: &str) -> ProgressBar {
 }
 
 fn parse_time_step(text: &str) -> Result<f64, String> {
-    number(text, "a time step above 0 and up to 1 s", |x| x > 0.0 && x <= 1.0)
+    number(text, "a time step above 0 and up to 10 s", |x| x > 0.0 && x <= 10.0)
 }
 
 fn parse_duration(text: &str) -> Result<f64, String> {
@@ -391,12 +411,49 @@ fn number(text: &str, wanted: &str, accept: impl Fn(f64) -> bool) -> Result<f64,
 mod tests {
     use super::*;
 
+    const BODY: &str = r#"
+format = 1
+[simulation]
+gravity = [0.0, 0.0, 0.0]
+[material.rubber]
+young_modulus = 1e5
+[[body]]
+name = "box"
+shape = { type = "box", size = [0.2, 0.2, 0.2], cells = [2, 2, 2] }
+material = "rubber"
+"#;
+
     #[test]
     fn numbers() {
         assert_eq!(parse_time_step("5e-3"), Ok(0.005));
         for wrong in ["0", "-1", "nan", "inf", "2", "x"] {
             assert!(parse_time_step(wrong).is_err(), "{wrong}");
         }
+    }
+
+    /// Softer than it says, and tangled: neither is seen in how steps end.
+    #[test]
+    fn strict_lets_no_warning_pass() {
+        let fault = |flags: &[String], steps: u64| {
+            let scene = Scene::from_text("body", "body", BODY, None, flags).unwrap();
+            let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+            let mut simulation = Simulation::new(crate::scene::build(&scene).unwrap(), &options).unwrap();
+            let subject = subject(&crate::scene::build(&scene).unwrap());
+            let mut kept = Kept {
+                figures: Figures::open(None, None).unwrap(),
+                results: Results::open(&ResultArgs::default(), subject, 0.0, None).unwrap(),
+                warnings: Warnings::of_scene(simulation.model()),
+            };
+            compute(&mut simulation, None, steps, &mut kept, &CancelToken::default()).unwrap();
+            let told = strict(&simulation.report(0.0).unwrap(), &kept.warnings);
+            told.err().map(|failure| if let Failure::Run(text) = failure { text } else { panic!("{failure:?}") })
+        };
+        assert_eq!(fault(&[], 2), None);
+        let tangled = fault(&["body.box.start=mirrored".into()], 1).unwrap();
+        assert!(tangled.contains("bodies that are tangled at the end (1)") && !tangled.contains("softer"), "{tangled}");
+        // The box becomes a sheet: its tets are nearly flat.
+        let softer = fault(&["body.box.shape.size=[0.2, 2e-6, 0.2]".into()], 0).unwrap();
+        assert!(softer.contains("bodies that are softer than their material says (1)"), "{softer}");
     }
 
     #[test]

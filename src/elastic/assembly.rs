@@ -84,8 +84,8 @@ impl SystemInputs<'_> {
 
 /// The right-hand side of  A dv = rhs  [kg m/s]: dt (f_el(x + (dt + beta) v) + m g + f_ext) - dt alpha m v, with R
 /// frozen in f_el. It is Algorithm 3 of the thesis (corrected signs, `elasticity.md` 3.2, 7) in the unknown dv = v' -
-/// v. Zero at fixed nodes. Of a free rigid body: weight and gyroscopic torque, and what attachments say to its
-/// turning.
+/// v. Zero at fixed nodes. Of a free rigid body: weight, what turns its spin where nothing acts
+/// ([`RigidState::free_spin`](crate::model::RigidState::free_spin)), and what attachments say to its turning.
 pub fn right_hand_side(inputs: SystemInputs, forces: &Forces, rhs: &mut [Vec3]) {
     let SystemInputs { model, state, params, loads, .. } = inputs;
     let dt = params.time_step;
@@ -119,7 +119,7 @@ pub fn rigid_right_hand_side(inputs: SystemInputs, rhs: &mut [Vec3]) {
         rhs.fill(Vec3::zeros());
         if let Some((mass, inertia)) = body.inertia_in_space(&state.pose.rotation) {
             rhs[0] = params.gravity * (mass * dt);
-            rhs[1] = -state.angular_velocity.cross(&(inertia * state.angular_velocity)) * dt;
+            rhs[1] = inertia * (state.free_spin(&inertia, dt) - state.angular_velocity);
         }
     }
     for grab in &loads.grabs {

@@ -9,6 +9,7 @@ use crate::model::Model;
 use crate::model::State;
 use crate::scene::{CameraSetting, LightSetting};
 use crate::sim::Simulation;
+use crate::sim::past::Picture;
 use crate::step::StepError;
 
 /// The part of a run that does not change from frame to frame.
@@ -65,6 +66,13 @@ impl Frames {
     pub fn take(&self, simulation: &mut Simulation) -> Result<Frame, StepError> {
         let (model, time) = (simulation.model().clone(), simulation.time());
         Ok(self.of_state(&model, simulation.state()?, time))
+    }
+
+    /// The frame of a picture of `model`, for files of surfaces. None where it is a picture of another model.
+    pub fn of_picture(&self, model: &Model, picture: &Picture) -> Option<Frame> {
+        let state = picture.state(model, None)?;
+        let (obstacle_poses, attachments) = (picture.obstacle_poses.clone(), picture.details.attachments.clone());
+        Some(Frame { obstacle_poses, attachments, ..self.of_state(model, &state, picture.time) })
     }
 
     fn of_state(&self, model: &Model, state: &State, time: f64) -> Frame {

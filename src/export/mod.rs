@@ -62,6 +62,11 @@ impl Format {
         let ending = path.extension()?;
         Self::ENDINGS.iter().find(|(known, ..)| ending.eq_ignore_ascii_case(known)).map(|(_, format, _)| *format)
     }
+
+    /// Whether its files hold surfaces alone, as pictures of the past do, and not what moves and strains them.
+    pub fn is_of_surfaces(self) -> bool {
+        !matches!(self, Self::Vtk | Self::Recording)
+    }
 }
 
 /// An account of the written files.

@@ -1,7 +1,7 @@
 //! What changes from step to step.
 
 use super::{Attachment, Model, WarmStart};
-use crate::math::{Isometry, Quat, Vec3};
+use crate::math::{Isometry, Mat3, Quat, Vec3};
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,39 @@ pub struct RigidState {
     pub angular_velocity: Vec3,
 }
 
+/// Newton's method on the spin of a free body takes two or three, nine where a step turns it by half a turn.
+const SPIN_ITERATIONS: usize = 16;
+/// Residual that is left, as a part of the angular momentum.
+const SPIN_TOLERANCE: f64 = 1e-14;
+
 impl RigidState {
+    /// The angular velocity [rad/s] that a step of `dt` [s] ends with where nothing turns the body. `inertia` I
+    /// [kg m^2]: about its centre of mass, in space at the start.
+    ///
+    /// Velocities stand between positions: with w0 the body has come, with w1 it goes on. What does not change is the
+    /// angular momentum half a turn back and half a turn on, `exp(dt w0 / 2)^T I w0 = exp(dt w1 / 2) I w1`. So |I w| is kept
+    /// to rounding, and the energy does not drift, as time may run either way. A gyroscopic torque of the start, `-w x I w`,
+    /// adds to both in each step. Where a step turns the body so far that there is no answer nearby, it goes on as it turns
+    /// now, which keeps both, too.
+    pub fn free_spin(&self, inertia: &Mat3, dt: f64) -> Vec3 {
+        let half_turn = |w: &Vec3| Quat::from_scaled_axis(w * (0.5 * dt));
+        // The change of `half_turn(w).inverse() * l` with w, where it comes to `turned`.
+        let slope_of = |w: &Vec3, turned: &Vec3| turned.cross_matrix() * left_jacobian(&(w * (-0.5 * dt))) * (0.5 * dt);
+        let momentum = half_turn(&self.angular_velocity).inverse() * (inertia * self.angular_velocity);
+        let enough = SPIN_TOLERANCE * momentum.norm();
+        let mut spin = self.angular_velocity;
+        for _ in 0..SPIN_ITERATIONS {
+            let wanted = half_turn(&spin).inverse() * momentum;
+            let residual = inertia * spin - wanted;
+            if residual.norm() <= enough {
+                return spin;
+            }
+            let Some(inverse) = (inertia - slope_of(&spin, &wanted)).try_inverse() else { break };
+            spin -= inverse * residual;
+        }
+        self.angular_velocity
+    }
+
     /// After a step [s] with the given changes of velocity: turned by the exponential of the new angular velocity
     /// (`elasticity.md` 10).
     pub fn moved(&self, change: &Vec3, angular_change: &Vec3, dt: f64) -> Self {
@@ -89,6 +121,18 @@ impl RigidState {
         let rotation = Quat::new_normalize(rotation.into_inner());
         Self { pose: Isometry::from_parts((self.pose.translation.vector + velocity * dt).into(), rotation), velocity, angular_velocity }
     }
+}
+
+/// How a rotation turns on with its rotation vector a: `exp(a + da)` is about `exp(J da) exp(a)`.
+fn left_jacobian(a: &Vec3) -> Mat3 {
+    let (angle, cross) = (a.norm(), a.cross_matrix());
+    // Both differences cancel for small angles.
+    let (first, second) = if angle < 1e-3 {
+        (0.5 - angle * angle / 24.0, 1.0 / 6.0)
+    } else {
+        ((1.0 - angle.cos()) / (angle * angle), (angle - angle.sin()) / (angle * angle * angle))
+    };
+    Mat3::identity() + cross * first + cross * cross * second
 }
 
 /// What is fixed starts where it is at rest, and stays.

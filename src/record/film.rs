@@ -1,5 +1,6 @@
 //! Films: pictures at a fixed rate, written by a thread of its own.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -40,6 +41,9 @@ impl FilmFormat {
     }
 }
 
+/// The sum of many time steps may end so far from the time of a frame, and still be at it [frames].
+const FRAME_TOLERANCE: f64 = 1e-6;
+
 /// Counts the frames of a fixed rate that a time has reached; frame `k` belongs to time `k / rate`.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -54,15 +58,24 @@ impl Clock {
 
     /// The number of frames up to a time [s] from the start, the frame at that time included.
     pub fn frames_until(&self, time: f64) -> u64 {
-        // A small tolerance: the sum of many time steps may end just short of a frame's time.
-        (time * self.frames_per_second + 1e-6).floor().max(0.0) as u64 + 1
+        (time * self.frames_per_second + FRAME_TOLERANCE).floor().max(0.0) as u64 + 1
     }
 
-    /// The number of frames that are missing at a time [s] since the start. They count as taken.
-    pub fn take_due(&mut self, time: f64) -> u64 {
-        let due = self.frames_until(time).saturating_sub(self.n_taken);
-        self.n_taken += due;
-        due
+    /// The frames that are missing at a time [s] since the start. They count as taken.
+    pub fn take_due(&mut self, time: f64) -> Range<u64> {
+        let first = self.n_taken;
+        self.n_taken = self.frames_until(time).max(first);
+        first..self.n_taken
+    }
+
+    /// Time of a frame since the start [s].
+    pub fn time_of(&self, frame: u64) -> f64 {
+        frame as f64 / self.frames_per_second
+    }
+
+    /// Whether the next frame comes before a time [s] since the start, and not at it.
+    pub fn is_due_before(&self, time: f64) -> bool {
+        self.n_taken as f64 + FRAME_TOLERANCE < time * self.frames_per_second
     }
 }
 
@@ -162,7 +175,7 @@ mod tests {
         let mut writer = FilmWriter::new(FilmFormat::Png, &folder.join("new"), [8, 4], 25.0).unwrap();
         let (mut clock, mut time) = (Clock::new(25.0), 0.0);
         for _ in 0..=20 {
-            for _ in 0..clock.take_due(time) {
+            for _ in clock.take_due(time) {
                 let image = gradient(8 + writer.n_pushed as u32, 4);
                 writer.push(image).unwrap();
             }
@@ -173,6 +186,9 @@ mod tests {
             assert_eq!(read(&folder.join(format!("new/frame_{k:05}.png"))).width, 8 + k);
         }
         assert_eq!(Clock::new(30.0).frames_until(2.0), 61);
+        // After frame 5 at 0.20 s comes the one at 0.24 s.
+        assert_eq!((clock.take_due(0.23), clock.time_of(6)), (6..6, 0.24));
+        assert!(clock.is_due_before(0.25) && !clock.is_due_before(0.24) && !clock.is_due_before(0.24 + 1e-12));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -13,7 +13,9 @@ use super::error::{Diagnostic, Place, SceneError, quoted_list};
 use super::geometry::{Fault, Made, Solid, scaled};
 use super::nodes::Transform;
 use super::placing::{NoRoom, Occupied, TurnedBox, placements};
-use super::read::{Amount, BodyContent, CameraContent, Collision, Content, Copies, Geometry, ProbeRegion, Role, Target};
+use super::read::{
+    Amount, BodyContent, CameraContent, Collision, Content, Copies, ForceContent, Geometry, ProbeContent, ProbeRegion, Role, Target,
+};
 use super::regions::Region;
 use super::value::Origin;
 use super::{BackendChoice, CameraSetting, LightSetting, RecordingSetting, Scene};
@@ -180,26 +182,17 @@ impl Builder<'_> {
             Slot::Soft(first) => first + target.copy,
             Slot::Rigid(_) | Slot::Obstacle(_) => unreachable!("forces and probes name deformable bodies"),
         };
-        let mut forces = vec![];
-        for force in &content.forces {
+        let mut faults = vec![];
+        let force = |force: &ForceContent| -> Result<Force, SceneError> {
             let nodes = self.nodes(&model, target(&force.target), force.region.as_ref())?;
-            forces.push(Force { nodes, force: force.force, start: force.start, end: force.end });
-        }
-        let mut probes = vec![];
-        for probe in &content.probes {
-            let body = target(&probe.target);
-            let region = match &probe.part {
-                ProbeRegion::Whole => None,
-                ProbeRegion::Region(region) => Some(region),
-                ProbeRegion::Point(point) => {
-                    probes.push(Probe { name: probe.name.clone(), vertices: vec![nearest_vertex(&model, body, point)], nodes: vec![] });
-                    continue;
-                }
-            };
-            let (nodes, vertices) = (self.nodes(&model, body, region)?, self.vertices(&model, body, region)?);
-            probes.push(Probe { name: probe.name.clone(), vertices, nodes });
-        }
-        model.attachments = content.attachments.iter().map(|a| self.attachment(a, &slots, &model)).collect::<Result<_, _>>()?;
+            Ok(Force { nodes, force: force.force, start: force.start, end: force.end })
+        };
+        let forces = sound(content.forces.iter().map(force), &mut faults);
+        let probe = |probe: &ProbeContent| self.probe(probe, target(&probe.target), &model);
+        let probes = sound(content.probes.iter().map(probe), &mut faults);
+        let attachments = sound(content.attachments.iter().map(|a| self.attachment(a, &slots, &model)), &mut faults);
+        SceneError::all(faults)?;
+        model.attachments = attachments;
         let grabs = content.grabs.iter().map(|grab| self.grab(grab, &slots, &model)).collect();
         Ok(Built {
             name: self.scene.name().to_owned(),
@@ -223,35 +216,55 @@ impl Builder<'_> {
     fn add_bodies(&self, placed: &[Placed], builder: &mut ModelBuilder) -> Result<(Vec<Slot>, [Vec<u32>; 3]), SceneError> {
         let mut slots = vec![Slot::Soft(0); placed.len()];
         let mut entries = [vec![], vec![], vec![]];
-        for Placed { index, body, made, placements } in placed {
-            let copies = || std::iter::repeat_n(*index as u32, placements.len());
-            match made {
-                Made::Solid(solid) => {
-                    slots[*index] = Slot::Soft(entries[0].len());
-                    entries[0].extend(copies());
-                    let regions = match placements.first() {
-                        Some(placement) => self.regions(body, placement, solid)?,
-                        None => vec![],
-                    };
-                    for (copy, placement) in placements.iter().enumerate() {
-                        self.check_cancelled()?;
-                        builder.soft_body(self.soft_body(body, copy, placement, (solid, &regions))?);
-                    }
-                }
-                Made::Surface(surface) => {
-                    slots[*index] = Slot::Rigid(entries[1].len());
-                    entries[1].extend(copies());
-                    for (copy, placement) in placements.iter().enumerate() {
-                        builder.rigid_body(self.rigid_body(body, copy, placement, surface)?).rigid_normals(surface.normals.clone());
-                    }
-                }
-                Made::Exact(..) => {
-                    slots[*index] = Slot::Obstacle(entries[2].len());
-                    entries[2].extend(copies());
+        let mut faults = vec![];
+        for placed in placed {
+            let (kind, slot) = match &placed.made {
+                Made::Solid(_) => (0, Slot::Soft(entries[0].len())),
+                Made::Surface(_) => (1, Slot::Rigid(entries[1].len())),
+                Made::Exact(..) => (2, Slot::Obstacle(entries[2].len())),
+            };
+            slots[placed.index] = slot;
+            entries[kind].extend(std::iter::repeat_n(placed.index as u32, placed.placements.len()));
+            faults.extend(self.add_copies(placed, builder).err());
+            self.check_cancelled()?;
+        }
+        SceneError::all(faults)?;
+        Ok((slots, entries))
+    }
+
+    /// Adds the copies of a body, up to the first one with a fault; those of exact shapes are added later.
+    fn add_copies(&self, placed: &Placed, builder: &mut ModelBuilder) -> Result<(), SceneError> {
+        let Placed { body, made, placements, .. } = placed;
+        match made {
+            Made::Solid(solid) => {
+                let regions = match placements.first() {
+                    Some(placement) => self.regions(body, placement, solid)?,
+                    None => vec![],
+                };
+                for (copy, placement) in placements.iter().enumerate() {
+                    self.check_cancelled()?;
+                    builder.soft_body(self.soft_body(body, copy, placement, (solid, &regions))?);
                 }
             }
+            Made::Surface(surface) => {
+                for (copy, placement) in placements.iter().enumerate() {
+                    builder.rigid_body(self.rigid_body(body, copy, placement, surface)?).rigid_normals(surface.normals.clone());
+                }
+            }
+            Made::Exact(..) => {}
         }
-        Ok((slots, entries))
+        Ok(())
+    }
+
+    fn probe(&self, wish: &ProbeContent, body: usize, model: &Model) -> Result<Probe, SceneError> {
+        let name = wish.name.clone();
+        let region = match &wish.part {
+            ProbeRegion::Whole => None,
+            ProbeRegion::Region(region) => Some(region),
+            ProbeRegion::Point(point) => return Ok(Probe { name, vertices: vec![nearest_vertex(model, body, point)], nodes: vec![] }),
+        };
+        let (nodes, vertices) = (self.nodes(model, body, region)?, self.vertices(model, body, region)?);
+        Ok(Probe { name, vertices, nodes })
     }
 
     /// The origin of a deformable body that was made from a mesh file.
@@ -277,7 +290,7 @@ impl Builder<'_> {
             }
             self.check_cancelled()?;
         }
-        SceneError::all(faults)?;
+        SceneError::all(std::mem::take(&mut faults))?;
         let mut occupied = vec![];
         for scattered in [false, true] {
             for Placed { body, made, placements: places, .. } in &mut placed {
@@ -285,7 +298,10 @@ impl Builder<'_> {
                     continue;
                 }
                 let bounds = made.bounds().unwrap_or(Aabb { min: Vec3::zeros(), max: Vec3::zeros() });
-                *places = placements(body, &bounds, &occupied).map_err(|no_room| self.no_room(body, no_room))?;
+                match placements(body, &bounds, &occupied) {
+                    Ok(found) => *places = found,
+                    Err(no_room) => faults.push(self.no_room(body, no_room)),
+                }
                 // A static or driven surface may be hollow: its box is not full.
                 match (&body.role, &*made) {
                     (Role::Obstacle { .. }, Made::Surface(_)) => {}
@@ -297,6 +313,7 @@ impl Builder<'_> {
                 }
             }
         }
+        SceneError::all(faults)?;
         for Placed { body, made, placements, .. } in &mut placed {
             let (Made::Solid(solid), true, Some(place)) = (made, body.self_contact, placements.first()) else { continue };
             if solid.may_settle {
@@ -476,6 +493,11 @@ impl Builder<'_> {
         let chosen = self.select(region, &positions[body.vertices.clone()], "surface vertex", &body.name)?;
         Ok(chosen.into_iter().map(|v| v + body.vertices.start as u32).collect())
     }
+}
+
+/// What could be made; the faults of the rest come to the others.
+fn sound<T>(made: impl Iterator<Item = Result<T, SceneError>>, faults: &mut Vec<SceneError>) -> Vec<T> {
+    made.filter_map(|result| result.map_err(|fault| faults.push(fault)).ok()).collect()
 }
 
 /// Sentences about changes to the mesh of a body, and a doubt about its unit where the scene gives it no size.

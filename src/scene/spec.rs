@@ -133,7 +133,7 @@ impl Field {
         Self { live: true, ..self }
     }
 
-    /// Describes the accepted values, for messages and the reference: "a number > 0 and <= 1 [s]".
+    /// Describes the accepted values, for messages and the reference: "a number > 0 and <= 10 [s]".
     pub fn accepted(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" [{}]", self.unit) };
         format!("{}{unit}", self.kind.describe())

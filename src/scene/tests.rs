@@ -62,9 +62,9 @@ fn complaints_name_place_key_and_what_is_accepted() {
         // Types and ranges.
         (
             "[simulation]\ntime_step = \"fast\"",
-            &["test.toml:3:13: simulation.time_step: expected a number > 0 and <= 1 [s], found the text \"fast\""],
+            &["test.toml:3:13: simulation.time_step: expected a number > 0 and <= 10 [s], found the text \"fast\""],
         ),
-        ("[simulation]\ntime_step = -0.1", &["expected a number > 0 and <= 1 [s], found -0.1"]),
+        ("[simulation]\ntime_step = -0.1", &["expected a number > 0 and <= 10 [s], found -0.1"]),
         ("[simulation]\ntime_step = nan", &["found NaN"]),
         ("[simulation]\ngravity = [0, inf, 0]", &["three numbers [x, y, z] [m/s^2], found [0, inf, 0]"]),
         ("[simulation]\ngravity = [0, 1]", &["found a list of 2 values"]),
@@ -183,6 +183,28 @@ fn all_mistakes_are_told_at_once_and_toml_errors_have_a_place() {
     assert!(scene("").unwrap_err().to_string().contains("\"format\" is missing"));
 }
 
+/// What shows only when bodies are made and placed: first what is wrong with them, then with what holds them.
+#[test]
+fn mistakes_of_making_are_told_at_once() {
+    let keys = |text: &str| -> Vec<String> {
+        let error = build(&scene(&format!("format = 1\n{text}")).unwrap()).unwrap_err();
+        error.diagnostics.into_iter().map(|diagnostic| diagnostic.key).collect()
+    };
+    let body = |name: &str, more: &str| {
+        format!("[[body]]\nname = \"{name}\"\nshape = {{ type = \"box\", size = [1, 1, 1], cells = [1, 1, 1] }}\n{more}\n")
+    };
+    let nowhere = "{ min = [8, 8, 8], max = [9, 9, 9] }";
+    let fixed = format!("fix = [{nowhere}]");
+    assert_eq!(keys(&[body("a", &fixed), body("b", ""), body("c", "scale = 1e-9")].concat()), ["body.a.fix.0", "body.c.shape"]);
+    let crowded = "scatter = { count = 50, min = [0, 0, 0], max = [2, 2, 2] }";
+    assert_eq!(keys(&[body("a", crowded), body("b", crowded)].concat()), ["body.a.scatter", "body.b.scatter"]);
+    let held = format!(
+        "[[force]]\nbody = \"a\"\nregion = {nowhere}\nforce = [1, 0, 0]\n[[probe]]\nname = \"p\"\nbody = \"a\"\nregion = {nowhere}\n\
+         [[force]]\nbody = \"a\"\nregion = {nowhere}\nforce = [1, 0, 0]\n"
+    );
+    assert_eq!(keys(&[body("a", ""), held].concat()).len(), 3);
+}
+
 #[test]
 fn missing_files_are_named() {
     let missing = Scene::from_file(Path::new("no/such.toml")).unwrap_err().to_string();
@@ -208,7 +230,7 @@ fn flags_change_values_before_the_check() {
     assert!(built(&["body.ball.shape.resolution=8"]).model.n_nodes() > coarse);
     assert_eq!(built(&["body.ball.shape={ type = \"box\", size = [1,1,1], cells = [1,1,1] }"]).model.n_nodes(), 8);
     // A flag may mend a file, and the last one wins.
-    assert_eq!(built(&["simulation.time_step=7", "simulation.time_step=0.5"]).params.time_step, 0.5);
+    assert_eq!(built(&["simulation.time_step=70", "simulation.time_step=0.5"]).params.time_step, 0.5);
 }
 
 #[test]
@@ -222,7 +244,7 @@ fn flags_that_are_wrong_name_themselves() {
         ("simulation.time_step.x=1", "\"simulation.time_step\" is a single value"),
         ("body.ball.shape.cells=[1,1,1]", "\"body.ball.shape\" has no \"cells\""),
         ("simulation.time_step=[1", "the value is not TOML"),
-        ("simulation.time_step=soon", "simulation.time_step: expected a number > 0 and <= 1 [s], found the text \"soon\""),
+        ("simulation.time_step=soon", "simulation.time_step: expected a number > 0 and <= 10 [s], found the text \"soon\""),
         ("contact.friction=-1", "contact.friction: expected a number >= 0 and <= 10, found -1"),
         ("body.ball.material=gum", "there is no material \"gum\". Accepted: \"rubber\""),
     ] {

@@ -55,6 +55,15 @@ pub enum Command {
     PutBack {
         body: String,
     },
+    /// Carries bodies to another place as they are, together: turned about the world's origin by a rotation vector
+    /// [rad], then shifted [m].
+    MoveBodies {
+        bodies: Vec<String>,
+        #[serde(with = "crate::math::components")]
+        translation: Vec3,
+        #[serde(with = "crate::math::components")]
+        rotation: Vec3,
+    },
     /// Back to the start; parameters stay.
     Reset,
 }
@@ -82,9 +91,13 @@ pub enum CommandError {
     #[error("{0}")]
     NothingToFix(String),
     #[error("there is no body \"{body}\" that moves freely")]
-    NothingToPutBack { body: String },
+    NothingFree { body: String },
     #[error("\"{body}\" cannot go back to where it started, as something is there now: {fault}")]
     NoRoom { body: String, fault: String },
+    #[error("\"{}\" and \"{}\" would overlap there, {millimetres} mm deep; move it further away, or to another side", .bodies[0], .bodies[1])]
+    InTheWay { bodies: [String; 2], millimetres: String },
+    #[error("\"{body}\" is pinned, or fixed by the scene, and stays where it is; unpin it first, then move it")]
+    Fixed { body: String },
     #[error("{0}")]
     Step(String),
 }
@@ -94,7 +107,13 @@ impl Command {
     pub fn is_change(&self) -> bool {
         !matches!(
             self,
-            Self::Grab { .. } | Self::MoveGrab { .. } | Self::ReleaseGrab { .. } | Self::Grip { .. } | Self::PutBack { .. } | Self::Reset
+            Self::Grab { .. }
+                | Self::MoveGrab { .. }
+                | Self::ReleaseGrab { .. }
+                | Self::Grip { .. }
+                | Self::PutBack { .. }
+                | Self::MoveBodies { .. }
+                | Self::Reset
         )
     }
 
@@ -207,6 +226,7 @@ mod tests {
                 "set_fixed",
             ),
             (Command::PutBack { body: "bar[2]".into() }, "put_back"),
+            (Command::MoveBodies { bodies: vec!["bar[2]".into()], translation: odd, rotation: odd }, "move_bodies"),
             (Command::Reset, "reset"),
         ];
         for (command, name) in commands {

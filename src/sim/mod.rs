@@ -10,6 +10,7 @@ mod grip;
 mod health;
 mod machine;
 mod materials;
+mod moving;
 pub mod past;
 mod put_back;
 pub mod report;
@@ -22,6 +23,7 @@ pub mod threads;
 #[cfg(test)]
 mod tests;
 mod values;
+pub mod warnings;
 
 use std::sync::Arc;
 
@@ -301,6 +303,7 @@ impl Simulation {
             }
             Command::SetIntegration(integration) => self.set_integration(integration)?,
             Command::PutBack { ref body } => self.put_back(body)?,
+            Command::MoveBodies { ref bodies, ref translation, ref rotation } => self.move_bodies(bodies, translation, rotation)?,
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
@@ -376,6 +379,7 @@ impl Simulation {
                 let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
                     first.follow(self.advance(dt * 0.5, halvings + 1, control)?);
                     first.attempts += 1;
+                    first.taken_back = Some(error.cause());
                     first.stages.add(THROWN_AWAY, thrown_away);
                     Ok(first)
                 });

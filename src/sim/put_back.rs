@@ -9,9 +9,7 @@ impl Simulation {
     /// Puts a body back; refused where another one is there now.
     pub(super) fn put_back(&mut self, name: &str) -> Result<(), CommandError> {
         let model = self.model.clone();
-        let numbering = model.numbering();
-        let body = (0..numbering.n_with_unknowns()).map(|number| numbering.body(number)).find(|body| model.body_name(*body) == name);
-        let body = body.filter(|body| model.is_movable(*body)).ok_or_else(|| CommandError::NothingToPutBack { body: name.to_owned() })?;
+        let body = self.free_body(name)?;
         let start = super::start(&model, &self.params);
         let mut state = self.stepper.state().map_err(|error| CommandError::Step(error.to_string()))?.clone();
         copy(&mut state, &start, &model, body);
@@ -22,6 +20,13 @@ impl Simulation {
         start::check_start(&checker, &model, &state, self.params.contact_tolerance)
             .map_err(|fault| CommandError::NoRoom { body: name.to_owned(), fault: fault.to_string() })?;
         self.stepper.set_state(&state).map_err(|error| CommandError::Step(error.to_string()))
+    }
+
+    /// The body of a name, which moves freely.
+    pub(super) fn free_body(&self, name: &str) -> Result<BodyRef, CommandError> {
+        let (model, numbering) = (&self.model, self.model.numbering());
+        let body = (0..numbering.n_with_unknowns()).map(|number| numbering.body(number)).find(|body| model.body_name(*body) == name);
+        body.filter(|body| model.is_movable(*body)).ok_or_else(|| CommandError::NothingFree { body: name.to_owned() })
     }
 }
 

@@ -119,8 +119,8 @@ fn all_commands() -> [Command; 13] {
     // A new command belongs into the list.
     let _complete = |command: Command| match command {
         Command::Grab { .. } | Command::MoveGrab { .. } | Command::ReleaseGrab { .. } | Command::Grip { .. } => {}
-        // Of a body that one of the scenes has: see `put_back`.
-        Command::PutBack { .. } => {}
+        // Of a body that one of the scenes has: see `put_back` and `moving`.
+        Command::PutBack { .. } | Command::MoveBodies { .. } => {}
         Command::SetGravity(_) | Command::SetTimeStep(_) | Command::SetMaxStepMs(_) | Command::Reset => {}
         Command::SetIntegration(_) | Command::SetMaterial(_) | Command::Set(_) | Command::SetFriction(_) | Command::SetFixed(_) => {}
     };

@@ -63,6 +63,21 @@ pub enum StepError {
 }
 
 impl StepError {
+    /// What went wrong, as the end of a sentence, for steps that are taken back and halved.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::NotFinite { what, body, .. } => format!("{what} of “{body}” was not finite"),
+            Self::Crossing { a, b, .. } if a == b => format!("“{a}” would have passed through itself"),
+            Self::Crossing { a, b, .. } => format!("“{a}” and “{b}” would have passed through each other"),
+            Self::NotConverged { .. } => "its contacts were not solved to their tolerance".into(),
+            Self::GainsEnergy { body, tet, .. } => {
+                format!("“{body}” would have gained energy, most of it in its tet {tet} (the first is 0)")
+            }
+            Self::NewtonFailed { body, .. } => format!("Newton's method did not find the end of “{body}”"),
+            Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => self.to_string(),
+        }
+    }
+
     /// Whether smaller steps may come through where this one has failed.
     pub fn may_halve(&self) -> bool {
         match self {

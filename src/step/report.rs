@@ -31,6 +31,8 @@ pub struct StepReport {
     pub searches: u32,
     /// Times that the step was begun, whole or in parts: those that were refused and halved count too.
     pub attempts: u32,
+    /// Why the step was taken back and halved, if it was; the first cause of several.
+    pub taken_back: Option<String>,
     /// Final residual 2-norm relative to the driving impulse [-].
     pub residual: f64,
     pub converged: bool,
@@ -125,6 +127,7 @@ impl StepReport {
         self.dual_iterations += next.dual_iterations;
         self.searches += next.searches;
         self.attempts += next.attempts;
+        self.taken_back = self.taken_back.take().or(next.taken_back);
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
         self.limited = self.limited.max(next.limited);

@@ -1,7 +1,7 @@
 //! Whether the device computes what the CPU computes.
 
 use super::bench::{Bench, alone};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::motion::shaken_box;
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
@@ -18,6 +18,7 @@ pub const CPU_GPU: Check = Check {
     setup: "a shaken box of 270 tets in free flight, of every material, and a ball of 384 tets that drops onto a floor with friction; \
             40 steps of 10 ms on each",
     source: "the CPU in f64; the card computes in f32",
+    place: Place::Both,
     run: cpu_gpu,
 };
 

@@ -17,7 +17,30 @@ pub struct Check {
     pub setup: &'static str,
     /// Where the expected numbers come from.
     pub source: &'static str,
+    pub place: Place,
     pub run: fn(&mut Bench) -> Result<Outcome, Unmeasured>,
+}
+
+/// Where a check runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On the backend that is chosen for the run.
+    Chosen,
+    /// On the CPU, whatever is chosen.
+    Cpu,
+    /// On both, whatever is chosen.
+    Both,
+}
+
+impl Place {
+    /// The backend by name, of a run on `chosen`.
+    pub fn backend(self, chosen: &'static str) -> &'static str {
+        match self {
+            Self::Chosen => chosen,
+            Self::Cpu => "cpu",
+            Self::Both => "cpu and gpu",
+        }
+    }
 }
 
 /// What a check has measured.

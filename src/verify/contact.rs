@@ -1,7 +1,7 @@
 //! Contact with friction.
 
 use super::bench::Bench;
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
 use crate::math::Vec3;
@@ -16,6 +16,7 @@ pub const STICK_SLIP: Check = Check {
     setup: "a block of edge s, 3 x 3 x 3 cells, 162 tets, friction 0.5, on slopes of 0.9 and 1.2 of the angle's tangent; \
             E, the time step and the contact tolerance follow s; 120 steps, the second half is measured",
     source: "Coulomb: no motion where tan(angle) < mu; else a = g (sin(angle) - mu cos(angle))",
+    place: Place::Chosen,
     run: stick_slip,
 };
 

@@ -3,7 +3,7 @@
 use pulp::Scalar;
 
 use super::bench::{Bench, noise};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
 use crate::material::{Constitutive, Deformation, Material, MaterialModel};
@@ -17,6 +17,7 @@ pub const DERIVATIVES: Check = Check {
     setup: "24 deformations of a point, strains up to 0.5, a quarter of them turned inside out, in frames that are not quite theirs; \
             central differences of 1e-5; the matrix of a step, which is made positive, where nothing is strained",
     source: "P = dPsi/dF and dP = d2Psi/dF2 : dF by differences, as parts of Young's modulus",
+    place: Place::Cpu,
     run: derivatives,
 };
 

@@ -1,14 +1,13 @@
 //! Large uniform strains: every constitutive model against its closed form.
 
 use super::bench::{Bench, alone, bar, held, mean, scramble, tractions};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
 use crate::elastic::cauchy_stresses;
 use crate::material::{Lame, Material, MaterialModel};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Model, Params, State};
-use crate::scene::BackendChoice;
 
 pub const FINITE: Check = Check {
     name: "finite_strain",
@@ -18,7 +17,8 @@ pub const FINITE: Check = Check {
             by the tractions of the formula: drawn to 1.25 and 1.5 of its length, and sheared by 0.25 and 0.5 with its bottom held",
     source: "P = dPsi/dF of each model in closed form; the lateral stretch is that without lateral stress; rest to 1e-6",
     // In f64: what rests so exactly is no measure of a device, and `cpu_gpu` is.
-    run: |bench| bench.on(BackendChoice::Cpu, finite),
+    place: Place::Cpu,
+    run: finite,
 };
 
 const E: f64 = 5e5;

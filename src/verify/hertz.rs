@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::bench::{Bench, with_obstacles};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
 use crate::element::ElementKind;
@@ -12,7 +12,6 @@ use crate::material::MaterialModel;
 use crate::math::{Isometry, Quat, Vec3};
 use crate::mesh::{TetMesh, shapes};
 use crate::model::{Keyframe, Keyframes, Motion, Obstacle, Params, SoftBody, State};
-use crate::scene::BackendChoice;
 
 pub const HERTZ: Check = Check {
     name: "hertz",
@@ -23,7 +22,8 @@ pub const HERTZ: Check = Check {
     source: "Hertz: a^2 = R d, F = 4/3 E* sqrt(R) d^(3/2), E* = E / (1 - nu^2); d is larger than the depth of the ball by \
              F (1 + nu) (3 - 2 nu) / (2 pi E H), what a half space would sink where the block is held (Boussinesq)",
     // In f64: what rests so exactly is no measure of a device, and `cpu_gpu` is.
-    run: |bench| bench.on(BackendChoice::Cpu, hertz),
+    place: Place::Cpu,
+    run: hertz,
 };
 
 const E: f64 = 1e6;

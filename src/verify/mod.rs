@@ -21,7 +21,7 @@ mod tests;
 mod uniform;
 mod unmeasured;
 
-pub use check::{Check, Measure, Outcome};
+pub use check::{Check, Measure, Outcome, Place};
 pub use report::{CheckReport, Report, Verdict, figure};
 pub use unmeasured::Unmeasured;
 
@@ -85,11 +85,15 @@ pub fn run(
         let start = Instant::now();
         let outcome = cancel.check().map_err(Unmeasured::from).and_then(|()| {
             let mut progress = |share| watch(Progress::Done(k, share));
-            (check.run)(&mut Bench { options: options.clone(), cancel: cancel.clone(), stiffening: 1.0, progress: &mut progress })
+            let mut options = options.clone();
+            if check.place == Place::Cpu {
+                options.backend = Some(BackendChoice::Cpu);
+            }
+            (check.run)(&mut Bench { options, cancel: cancel.clone(), stiffening: 1.0, progress: &mut progress })
         });
         // What a cancelled check says went wrong is that it was stopped, wherever that was noticed.
         let outcome = outcome.map_err(|error| if cancel.is_cancelled() { Cancelled.into() } else { error });
-        let report = CheckReport::new(check, outcome, start.elapsed().as_secs_f64());
+        let report = CheckReport::new(check, backend, outcome, start.elapsed().as_secs_f64());
         watch(Progress::Ended(k, Box::new(report.clone())));
         reports.push(report);
     }
@@ -112,11 +116,16 @@ pub fn reference() -> String {
     let mut text = "# Known answers\n\n\
         Made from the list in `src/verify`; a test keeps it up to date. `pliant verify` and the menu Verify of the window run\n\
         these checks on your machine, from the public side of the simulation, and show each number beside the one that it\n\
-        should be, with a picture. `--only NAME` picks some, `--backend gpu` runs them on the graphics card, `--json FILE` and\n\
-        `--pictures DIR` keep what a bug report needs.\n"
+        should be, with a picture. `--only NAME` picks some, `--backend gpu` runs those that do not say otherwise on the\n\
+        graphics card, `--json FILE` and `--pictures DIR` keep what a bug report needs.\n"
         .to_owned();
-    for Check { name, title, meaning, setup, source, .. } in CHECKS {
+    for Check { name, title, meaning, setup, source, place, .. } in CHECKS {
         text += &format!("\n## {title} (`{name}`)\n\n{meaning}\n\n- Experiment: {setup}.\n- Expected from: {source}.\n");
+        text += match place {
+            Place::Chosen => "",
+            Place::Cpu => "- Runs on the processor, whatever backend is chosen.\n",
+            Place::Both => "- Runs on the processor and on the graphics card.\n",
+        };
     }
     text
 }

@@ -1,7 +1,7 @@
 //! Bodies that nothing holds: what a step must keep.
 
 use super::bench::{Bench, alone, bar, held, noise};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::derivatives::sound_models;
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
@@ -19,6 +19,7 @@ pub const FREE_FALL: Check = Check {
     meaning: "Every node of a falling body gains g t, and the body falls as far as the time step's own rule says.",
     setup: "a ball of 0.2 m, 6 cells across, 1,296 tets; 50 steps of 10 ms",
     source: "v = g t; y = -g t (t + dt) / 2, which backward Euler makes of g t^2 / 2",
+    place: Place::Chosen,
     run: free_fall,
 };
 
@@ -54,6 +55,7 @@ pub const MOMENTUM: Check = Check {
     meaning: "However a body tumbles and swings in itself, only gravity changes its momentum.",
     setup: "a box of 0.3 x 0.2 x 0.2 m, 5 x 3 x 3 cells, 270 tets, E = 0.2 MPa, thrown, turning and shaken; 50 steps of 10 ms",
     source: "Newton: the momentum gained is m g t",
+    place: Place::Chosen,
     run: momentum,
 };
 
@@ -102,6 +104,7 @@ pub const ANGULAR_MOMENTUM: Check = Check {
     setup: "a cube of 0.2 m, 3 x 3 x 3 cells, 162 tets, E = 0.1 MPa, nu = 0.3, spinning at 10 rad/s without gravity; one turn in steps of \
             10 ms; every material whose matrix lets a body turn",
     source: "angular momentum is conserved; at most 1 % a turn may be lost",
+    place: Place::Chosen,
     run: angular_momentum,
 };
 
@@ -147,6 +150,7 @@ pub const ENERGY: Check = Check {
     setup: "a bar of 1 x 0.2 x 0.2 m, 10 x 2 x 2 cells, 240 tets, E = 0.5 MPa, nu = 0.3, clamped at one end and let go level; \
             1 s in steps of 10 ms",
     source: "backward Euler only takes energy away",
+    place: Place::Chosen,
     run: energy,
 };
 

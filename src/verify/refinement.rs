@@ -2,12 +2,11 @@
 
 use super::bars::{Bar, sag};
 use super::bench::Bench;
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
 use crate::element::ElementKind;
 use crate::material::MaterialModel;
-use crate::scene::BackendChoice;
 
 pub const REFINEMENT: Check = Check {
     name: "refinement",
@@ -18,7 +17,8 @@ pub const REFINEMENT: Check = Check {
     source: "27-node bricks of another code (benches/reference), extrapolated, known to 0.07 %; sags tend to it with an order between 2, by the \
              singular edges of the clamp, and that of quadratic elements, 3",
     // In f64: what rests so exactly is no measure of a device, and `cpu_gpu` is.
-    run: |bench| bench.on(BackendChoice::Cpu, refinement),
+    place: Place::Cpu,
+    run: refinement,
 };
 
 /// Poisson's ratios, and the converged sags at these by another code [m].

@@ -26,6 +26,8 @@ pub struct CheckReport {
     pub meaning: &'static str,
     pub setup: &'static str,
     pub source: &'static str,
+    /// "cpu", "gpu" or "cpu and gpu".
+    pub backend: &'static str,
     pub verdict: Verdict,
     /// Why there are no numbers, if there are none.
     pub reason: Option<String>,
@@ -53,7 +55,8 @@ pub struct Report {
 }
 
 impl CheckReport {
-    pub fn new(check: &Check, outcome: Result<Outcome, Unmeasured>, seconds: f64) -> Self {
+    /// Of a check in a run on the backend `chosen`.
+    pub fn new(check: &Check, chosen: &'static str, outcome: Result<Outcome, Unmeasured>, seconds: f64) -> Self {
         let (verdict, reason, outcome) = match outcome {
             Ok(outcome) if outcome.is_green() => (Verdict::Passed, None, outcome),
             Ok(outcome) => (Verdict::Failed, None, outcome),
@@ -62,8 +65,9 @@ impl CheckReport {
             }
             Err(error) => (Verdict::Failed, Some(error.to_string()), Outcome::default()),
         };
-        let Check { name, title, meaning, setup, source, .. } = *check;
-        Self { name, title, meaning, setup, source, verdict, reason, seconds, measures: outcome.measures, plot: outcome.plot }
+        let Check { name, title, meaning, setup, source, place, .. } = *check;
+        let backend = place.backend(chosen);
+        Self { name, title, meaning, setup, source, backend, verdict, reason, seconds, measures: outcome.measures, plot: outcome.plot }
     }
 
     /// The number that is nearest to its tolerance, or furthest beyond it.
@@ -71,13 +75,15 @@ impl CheckReport {
         self.measures.iter().reduce(|worst, measure| if measure.tolerance_used() > worst.tolerance_used() { measure } else { worst })
     }
 
-    fn write(&self, lines: &mut Vec<String>) {
+    /// `chosen`: the backend of the run; another one is told.
+    fn write(&self, chosen: &str, lines: &mut Vec<String>) {
         let sign = match self.verdict {
             Verdict::Passed => "ok",
             Verdict::Failed => "FAILED",
             Verdict::NotRun => "not run",
         };
-        lines.push(format!("{sign:<8} {} ({}), {:.1} s", self.title, self.name, self.seconds));
+        let place = if self.backend == chosen { String::new() } else { format!(", backend {}", self.backend) };
+        lines.push(format!("{sign:<8} {} ({}), {:.1} s{place}", self.title, self.name, self.seconds));
         lines.push(format!("         {}", self.meaning));
         lines.extend(self.reason.iter().map(|reason| format!("         {reason}")));
         for measure in &self.measures {
@@ -123,12 +129,14 @@ impl Report {
     pub fn text(&self) -> String {
         let mut lines = vec![];
         for check in &self.checks {
-            check.write(&mut lines);
+            check.write(self.backend, &mut lines);
             lines.push(String::new());
         }
         lines.push(self.verdict());
         let adapter = self.adapter.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
-        lines.push(format!("computed by the {} backend{adapter}: {}", self.backend, self.reason));
+        let is_everywhere = self.checks.iter().all(|check| check.backend == self.backend);
+        let except = if is_everywhere { "" } else { ", where no other is named" };
+        lines.push(format!("computed by the {} backend{adapter}{except}: {}", self.backend, self.reason));
         lines.push(String::new());
         lines.extend(self.machine.lines());
         lines.join("\n") + "\n"

@@ -16,7 +16,7 @@ fn outcome(check: &Check, stiffening: f64) -> CheckReport {
     let result = (check.run)(&mut Bench { options, cancel: CancelToken::default(), stiffening, progress: &mut progress });
     assert!(told.iter().all(|share| (0.0..=1.0).contains(share)) && told.windows(2).all(|w| w[0] <= w[1]), "{}: {told:?}", check.name);
     assert_eq!(told.last(), Some(&1.0), "{}", check.name);
-    CheckReport::new(check, result, 0.0)
+    CheckReport::new(check, "cpu", result, 0.0)
 }
 
 #[test]
@@ -94,6 +94,36 @@ fn a_run_tells_where_it_is_and_can_be_cancelled() {
     assert_eq!(json["checks"][1]["verdict"], "not_run");
     assert_eq!(json["checks"][0]["measures"][0]["expected"], 1e-4);
     assert_eq!(json["machine"]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn a_check_tells_where_it_ran_if_that_is_not_where_the_run_was() {
+    let ran = |name: &str| CheckReport::new(select(&[name.to_owned()]).unwrap()[0], "gpu", Ok(Outcome::default()), 0.0);
+    let report =
+        |names: &[&str]| Report::new(Machine::examine(), ("gpu", None, "asked for".into()), names.iter().copied().map(ran).collect());
+    let text = report(&["shear", "hertz", "cpu_gpu"]).text();
+    for part in [
+        "(shear), 0.0 s\n",
+        "(hertz), 0.0 s, backend cpu\n",
+        "(cpu_gpu), 0.0 s, backend cpu and gpu\n",
+        "computed by the gpu backend, where no other is named: asked for\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(report(&["shear"]).text().contains("computed by the gpu backend: asked for\n"));
+    let json: serde_json::Value = serde_json::from_str(&report(&["hertz"]).json().unwrap()).unwrap();
+    assert_eq!(json["checks"][0]["backend"], "cpu");
+}
+
+/// Whatever is chosen: without a device these run as well.
+#[test]
+fn what_runs_on_the_cpu_alone_says_so() {
+    let alone: Vec<&str> = CHECKS.iter().filter(|check| check.place == Place::Cpu).map(|check| check.name).collect();
+    assert_eq!(alone, ["finite_strain", "refinement", "hertz", "derivatives"]);
+    for check in CHECKS {
+        let is_told = reference().split("\n## ").any(|part| part.contains(&format!("(`{}`)", check.name)) && part.contains("- Runs on"));
+        assert_eq!(is_told, check.place != Place::Chosen, "{}", check.name);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Bodies in a state of uniform stress, which linear elements hold exactly: the patch test and the elastic moduli.
 
 use super::bench::{Bench, alone, bar, held, mean, scramble, tractions};
-use super::check::{Check, Measure, Outcome};
+use super::check::{Check, Measure, Outcome, Place};
 use super::derivatives::sound_models;
 use super::plot::{Axis, Plot, Style};
 use super::unmeasured::Unmeasured;
@@ -32,6 +32,7 @@ pub const PATCH: Check = Check {
     meaning: "Elements of any shape reproduce a uniform stretch and shear exactly, and feel no force inside it.",
     setup: SETUP,
     source: "Irons' patch test; the tractions are P(F) N of the material itself, so the answer is the affine map F",
+    place: Place::Chosen,
     run: patch,
 };
 
@@ -41,6 +42,7 @@ pub const UNIAXIAL: Check = Check {
     meaning: "A pulled bar lengthens by F L / (E A) and thins by Poisson's ratio.",
     setup: SETUP,
     source: "linear elasticity at a strain of 1e-4: strain F / (E A), contraction nu times that",
+    place: Place::Chosen,
     run: uniaxial,
 };
 
@@ -50,6 +52,7 @@ pub const SHEAR: Check = Check {
     meaning: "A sheared block yields by the shear stress over the shear modulus.",
     setup: SETUP,
     source: "linear elasticity at a shear of 1e-4: gamma = tau / G, G = E / (2 (1 + nu))",
+    place: Place::Chosen,
     run: shear,
 };
 
@@ -59,6 +62,7 @@ pub const HYDROSTATIC: Check = Check {
     meaning: "Under pressure from all sides a body loses the volume that its bulk modulus says.",
     setup: SETUP,
     source: "linear elasticity at 1e-4: dV / V = -p / K, K = E / (3 (1 - 2 nu))",
+    place: Place::Chosen,
     run: hydrostatic,
 };
 

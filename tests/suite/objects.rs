@@ -242,6 +242,32 @@ fn s10_a_bouncing_bunny_obeys_newton() {
     assert!(!peaks.is_empty() && peaks[0] < heights[0] - 0.02 && peaks.windows(2).all(|p| p[1] < p[0] + 1e-3));
 }
 
+/// A brick that is thrown about its middle axis turns over again and again, and keeps its angular momentum and energy
+/// (`elasticity.md` 11, 7).
+#[test]
+fn a_tumbling_brick_keeps_its_angular_momentum() {
+    let mut brick = open(
+        "format = 1\n[simulation]\ngravity = [0, 0, 0]\n[[body]]\nname = \"brick\"\nkind = \"rigid\"\nmass = 6.0\n\
+         shape = { type = \"box\", size = [0.2, 0.4, 0.6] }\nangular_velocity = [0.3, 3.0, 0.2]\n",
+    )
+    .unwrap();
+    let of = |brick: &mut Simulation| {
+        let report = brick.report(0.0).unwrap();
+        (Vec3::from(report.bodies[0].angular_momentum.unwrap()), report.energy.kinetic)
+    };
+    let (start, energy) = of(&mut brick);
+    let (mut worst, mut turned, mut about) = ([0.0f64; 2], 0.0f64, vec![]);
+    run(&mut brick, 21.0, |brick, _| {
+        let (momentum, kinetic) = of(brick);
+        worst = [worst[0].max((momentum.norm() / start.norm() - 1.0).abs()), worst[1].max((kinetic / energy - 1.0).abs())];
+        turned = turned.max((momentum - start).norm() / start.norm());
+        about.push((brick.rigid_poses().unwrap()[0].rotation.inverse() * momentum).y);
+    });
+    let flips = about.windows(2).filter(|y| y[0] * y[1] < 0.0).count();
+    println!("angular momentum {:.1e}, its direction {turned:.1e}, energy {:.1e}, {flips} flips", worst[0], worst[1]);
+    assert!(worst[0] < 1e-4 && worst[1] < 1e-3 && turned < 0.02 && flips >= 2);
+}
+
 const HEAD: &str = "format = 1\n[material.rubber]\nyoung_modulus = 2e5\npoisson_ratio = 0.3\ndensity = 1000.0\n";
 const FLOOR: &str = "[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
 

@@ -132,6 +132,17 @@ fn pins_are_set_while_it_runs_and_undone() {
     window.hold("p", false);
     window.hold("shift", false);
     window.wait("edited body.bar.fix=[{ side = \"x-\" }, { spheres = [{ center = [");
+    // The same frame with Alt takes it away again.
+    window.hold("alt", true);
+    window.hold("shift", true);
+    window.hold("p", true);
+    window.drag(x + 60, y + 60, x - 60, y - 60, 6);
+    window.hold("p", false);
+    window.hold("shift", false);
+    window.hold("alt", false);
+    window.wait("edited body.bar.fix=[{ side = \"x-\" }]");
+    window.key("ctrl+z");
+    window.wait("undone body.bar.fix=[{ side = \"x-\" }, { spheres = [{ center = [");
     window.key("ctrl+z");
     window.wait("undone body.bar.fix=[{ side = \"x-\" }]");
 
@@ -183,6 +194,32 @@ fn several_bodies_are_held_at_once() {
     window.right_click_at([block[0], block[1] - 80]);
     window.wait("menu");
     window.click("item.Let_go");
+}
+
+/// Carried by an arrow in the middle of a run, and refused where the floor is.
+#[test]
+fn a_body_is_moved_where_it_is_while_paused() {
+    let file = SceneFile::new("carry");
+    let mut window = paused(&file);
+    let ball = place(&mut window, "ball");
+    window.click_at(ball);
+    window.wait("selected body.ball");
+    for (by, told) in [(-60, None), (200, Some("would overlap there"))] {
+        let arrow = window.place("gizmo.Move_1");
+        window.press(arrow[0], arrow[1]);
+        window.wait("gizmo Move(1) ball");
+        window.drag(arrow[0], arrow[1], arrow[0], arrow[1] + by, 5);
+        window.release();
+        if let Some(told) = told {
+            window.wait_for("a refusal", |line| line.starts_with("message") && line.contains(told));
+        }
+        window.key("period");
+        window.wait("step ");
+        let above = place(&mut window, "ball");
+        assert!(above[1] < ball[1] - 30, "{ball:?} {above:?}");
+        // It has fallen a little, and the gizmo with it.
+        window.wait("widget gizmo.Move_1 ");
+    }
 }
 
 /// Moved by an arrow at the start, in one change, which is undone; then there is a question before it is lost.

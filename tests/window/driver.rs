@@ -333,10 +333,11 @@ fn start_program(folder: &Path, display: &str, arguments: &[&str]) -> (Child, Ar
     (program, lines)
 }
 
-/// A virtual screen on a display number that the server finds itself.
+/// A virtual screen on a display number that the server finds itself, with room for the window of usual size between
+/// the bars of a desktop.
 fn start_server() -> (Child, String) {
     let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"])
+        .args(["-displayfd", "1", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

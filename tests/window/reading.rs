@@ -89,6 +89,10 @@ fn the_guide_is_read_and_mistakes_have_details() {
     window.key("Return");
     let message = window.wait("message ");
     assert!(message.starts_with("message wrong.toml, line 2: gravity: unknown key; did you mean \"simulation.gravity\"? (and 1 more)"));
+    // The field comes back with the path, and what is wrong with it.
+    window.wait("path asked for again");
+    window.key("Escape");
+    window.wait("gone path.field");
     window.click("toast.details");
     window.wait("widget toast.copy");
     window.click("toast.close");

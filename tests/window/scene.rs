@@ -201,6 +201,8 @@ fn bodies_are_selected_in_the_view_and_in_the_list_and_hidden() {
     // Two bodies have the friction of their contact.
     set(&mut window, "value.pair.ball.block", "0.9");
     window.wait("edited contact.pair=[{ a = \"ball\", b = \"block\", friction = 0.9 }]");
+    window.click("remove.value.pair.ball.block");
+    window.wait("edited contact.pair=[]");
     window.key("Escape");
     window.wait_for("nothing selected", |line| line == "selected ");
 

@@ -18,6 +18,17 @@ impl Chart {
     }
 }
 
+impl Chart {
+    /// What is said where nothing is judged.
+    pub fn unjudged(self) -> &'static str {
+        match self {
+            Self::Energy => "Not judged while something is driven or pulled: that gives and takes energy.",
+            Self::Iterations | Self::Residual | Self::Stages | Self::RealTime => "Not judged before the first step.",
+            Self::Probes | Self::Pairs | Self::Grab | Self::Contacts => "No good or bad: it is what the scene does.",
+        }
+    }
+}
+
 /// Whether a body moves as it is told, which takes or gives energy.
 fn has_drive(model: &Model) -> bool {
     let of_rigid = model.rigid_bodies.iter().any(|body| matches!(body.mobility, Mobility::Driven(Some(_))));

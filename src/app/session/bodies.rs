@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Session;
 use super::lookup::Question;
+use super::picking::is_plane;
 use crate::app::selection::{Item, Pick, all_bodies};
 use crate::app::ui::{BodyAction, ContextMenu, NewBody, PathPurpose};
 use crate::app::worker::{Request, Severity};
@@ -48,7 +49,8 @@ impl Session {
         }
         let (pin, held) = self.near(at);
         let can_pin = self.spot.is_some() && hit.is_some_and(|body| !self.ui.selection.is_locked(model.body_name(body)));
-        self.ui.menu = Some(ContextMenu { at, can_pin, pin, held });
+        let is_ground = hit.is_some_and(|body| is_plane(model, body));
+        self.ui.menu = Some(ContextMenu { at, can_pin, pin, held, is_ground });
         self.log.say(format_args!("menu {}", name.unwrap_or("nothing")));
     }
 
@@ -153,12 +155,36 @@ impl Session {
     pub(super) fn build_anew(&mut self, is_last: bool) {
         let (Some(document), Some(scene)) = (&self.document, &self.live.scene) else { return };
         let source = SceneSource::Edited(Box::new(scene.source.base().clone()), document.assignments());
+        self.tell_of_lost_past();
         self.stop_recording();
         self.go_live();
         self.cancel();
         self.builds_change = is_last;
         self.worker.send(Request::Load(source));
     }
+
+    /// What is built anew has no past.
+    pub(super) fn tell_of_lost_past(&mut self) {
+        let Some(timeline) = self.timeline() else { return };
+        let spans = timeline.lanes.iter().filter_map(|lane| Some(lane.places.last()?.1 - lane.places.first()?.1));
+        let lost = lost_past(spans.fold(0.0, f64::max), timeline.lanes.len());
+        if let Some(text) = lost {
+            self.tell(Severity::Info, text);
+        }
+    }
+}
+
+/// A recorded past that is shorter is not missed [s].
+const SHORT_PAST: f64 = 5.0;
+
+/// What is lost where so many `seconds` and so many branches of the past end, if that is worth a word.
+fn lost_past(seconds: f64, n_branches: usize) -> Option<String> {
+    let branches = match n_branches {
+        0 | 1 if seconds <= SHORT_PAST => return None,
+        0 | 1 => String::new(),
+        n => format!(" and its {n} branches"),
+    };
+    Some(format!("The recorded past of {seconds:.1} s{branches} ended with this change. Ctrl+Z brings the scene back, not the past"))
 }
 
 /// The box around a body where it starts; none of what has no end.
@@ -193,8 +219,12 @@ pub fn obstacle_bounds(obstacle: &Obstacle, pose: &Isometry) -> Option<Aabb> {
 /// A body is set beside itself with this part of its size between.
 const GAP: f64 = 0.15;
 
-/// How far to move a box so that it meets none of the others: beside where it is, else above them all.
+/// How far to move a box so that it meets none of the others: beside where it is, else above them all. What has no box,
+/// as a plane, stays.
 fn free_shift(bounds: &Aabb, taken: &[Aabb]) -> Vec3 {
+    if bounds.min.x > bounds.max.x {
+        return Vec3::zeros();
+    }
     let extent = bounds.extent() * (1.0 + GAP);
     let is_free = |shift: &Vec3| {
         let moved = Aabb { min: bounds.min + shift, max: bounds.max + shift };
@@ -282,5 +312,14 @@ mod tests {
         assert_eq!(free_shift(&own, &[own, aabb(1.0, 0.4)]), Vec3::x() * -1.15);
         let shift = free_shift(&own, &[own, aabb(0.0, 50.0)]);
         assert!(shift.y > 1.0 && shift.x == 0.0, "{shift:?}");
+        assert_eq!(free_shift(&Aabb::EMPTY, &[own]), Vec3::zeros());
+    }
+
+    #[test]
+    fn a_past_that_is_worth_a_word_does_not_end_without_one() {
+        assert_eq!(lost_past(5.0, 1), None);
+        let long = "The recorded past of 12.3 s ended with this change. Ctrl+Z brings the scene back, not the past";
+        assert_eq!(lost_past(12.34, 1).as_deref(), Some(long));
+        assert!(lost_past(0.5, 3).is_some_and(|text| text.contains("0.5 s and its 3 branches ended")));
     }
 }

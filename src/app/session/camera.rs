@@ -10,13 +10,30 @@ use crate::app::views::NamedView;
 use crate::app::worker::Severity;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Vec3};
-use crate::model::Model;
+use crate::model::{Mobility, Model, RigidBody};
 
 /// Height of the level floor [m].
 fn floor(model: &Model) -> Option<f64> {
     let is_level = |pose: &crate::math::Isometry| pose.transform_vector(&Vec3::y()).y > 0.9999;
-    let floor = model.obstacles.iter().find(|obstacle| obstacle.shape == Shape::Plane && is_level(&obstacle.pose));
-    floor.map(|floor| floor.pose.translation.y)
+    let plane = model.obstacles.iter().find(|obstacle| obstacle.shape == Shape::Plane && is_level(&obstacle.pose));
+    plane.map(|plane| plane.pose.translation.y).or_else(|| level_top(model))
+}
+
+/// Height of the highest body that stands still below all that is free, reaches further to all sides, and is level at
+/// its top: a table, or a box as the ground [m].
+fn level_top(model: &Model) -> Option<f64> {
+    let free = model.rigid_bodies.iter().filter(|body| body.is_free()).flat_map(|body| body.positions(&body.pose));
+    let free = Aabb::of(&model.rest_positions.iter().copied().chain(free).collect::<Vec<_>>());
+    let top = |body: &RigidBody| {
+        let points: Vec<Vec3> = body.positions(&body.pose).collect();
+        let bounds = Aabb::of(&points);
+        let is_below = bounds.max.y <= free.min.y;
+        let is_wide = [0, 2].into_iter().all(|k| bounds.min[k] <= free.min[k] && bounds.max[k] >= free.max[k]);
+        let at_top = points.iter().filter(|point| bounds.max.y - point.y < 1e-6 * bounds.extent().norm()).count();
+        (is_below && is_wide && at_top > 3).then_some(bounds.max.y)
+    };
+    let still = model.rigid_bodies.iter().filter(|body| matches!(body.mobility, Mobility::Driven(None)));
+    still.filter_map(top).reduce(f64::max)
 }
 
 /// Bodies that are further above the floor than so many times their size are followed on their way down.
@@ -32,20 +49,38 @@ fn start_and_landing(model: &Model) -> Aabb {
     start.with(&(start.min - Vec3::y() * drop))
 }
 
+fn home(scene: &SceneInfo) -> Home {
+    if scene.has_camera { Home::Given(scene.camera) } else { Home::Framed(scene.camera, start_and_landing(&scene.model)) }
+}
+
+/// The values of `[camera]` as the scene gives them.
+fn camera_values(scene: &SceneInfo) -> Vec<Option<String>> {
+    let keys = ["target", "eye", "distance", "azimuth", "elevation", "field_of_view"];
+    keys.iter().map(|key| scene.scene.as_ref()?.given(&format!("camera.{key}"))).collect()
+}
+
+/// Whether a mesh became smaller or larger, or was turned, so that its view no longer fits.
+fn is_of_another_size(before: &SceneInfo, now: &SceneInfo) -> bool {
+    let extent = |scene: &SceneInfo| Aabb::of(&scene.model.rest_positions).extent();
+    now.import.is_some() && (extent(before) - extent(now)).norm() > 0.2 * extent(now).norm()
+}
+
 impl Session {
     /// The view of another scene.
     pub(super) fn open_view(&mut self, scene: &SceneInfo) {
-        self.viewpoint = Viewpoint::new(if scene.has_camera {
-            Home::Given(scene.camera)
-        } else {
-            Home::Framed(scene.camera, start_and_landing(&scene.model))
-        });
+        self.viewpoint = Viewpoint::new(home(scene));
         self.place_camera();
     }
 
-    /// Where the bodies are at the start and where they come to lie, seen from the present side.
-    pub(super) fn fly_to_start_and_landing(&mut self, scene: &SceneInfo) {
-        self.fly_to(&start_and_landing(&scene.model));
+    /// The same scene was read or built again: the camera stays where it is, unless its values were changed or what it
+    /// shows has another size; Home leads to the view as it is now.
+    pub(super) fn keep_view(&mut self, before: &SceneInfo, scene: &SceneInfo) {
+        self.viewpoint.renew_home(home(scene));
+        if camera_values(before) != camera_values(scene) {
+            self.act_on_camera(CameraAction::Home);
+        } else if is_of_another_size(before, scene) {
+            self.fly_to(&start_and_landing(&scene.model));
+        }
     }
 
     /// The view and what of it is free [px].
@@ -151,5 +186,28 @@ impl Session {
                 self.views.delete(&key, place).unwrap_or_else(|text| self.tell(Severity::Error, text));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{Scene, build};
+
+    fn floor_of(scene: &str, set: &[&str]) -> Option<f64> {
+        let set: Vec<String> = set.iter().map(|text| (*text).to_owned()).collect();
+        floor(&build(&Scene::load(scene, &set).unwrap()).unwrap().model)
+    }
+
+    #[test]
+    fn a_plane_or_a_wide_box_is_the_floor() {
+        assert_eq!(floor_of("bunny", &[]), Some(0.0));
+        let boxed = |size: &str| {
+            floor_of("bunny", &[&format!("body.floor.shape={{ type = \"box\", size = {size} }}"), "body.floor.position=[0.0, -0.3, 0.0]"])
+        };
+        let top = boxed("[4.0, 0.2, 4.0]").unwrap();
+        assert!((top + 0.2).abs() < 1e-9, "{top}");
+        assert_eq!(boxed("[0.1, 0.2, 0.1]"), None, "bodies fall past it");
+        assert_eq!(floor_of("cantilever", &[]), None);
     }
 }

@@ -25,7 +25,7 @@ impl Session {
                 match save(report) {
                     Ok([text, json]) => {
                         self.log.say(format_args!("verify saved {}", json.display()));
-                        self.tell(Severity::Info, format!("The report is in {} and {}", text.display(), json.display()));
+                        self.tell_of_file(format!("The report is in {} and {}", text.display(), json.display()), text);
                     }
                     Err(error) => self.tell(Severity::Error, error),
                 }

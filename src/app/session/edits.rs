@@ -8,7 +8,7 @@ use crate::app::engine::SceneInfo;
 use crate::app::files::{self, Chosen};
 use crate::app::opener::MAX_STEP_MS;
 use crate::app::ui::{Action, After, Answer, PathField, PathPurpose};
-use crate::app::worker::{Request, Severity};
+use crate::app::worker::{Notice, Request, Severity};
 use crate::app::{SceneSource, file_name};
 use crate::output::OutputFile;
 use crate::scene::LiveValues;
@@ -55,8 +55,9 @@ impl Session {
     pub(super) fn restart(&mut self) {
         match (&self.document, &self.shown.scene) {
             (Some(document), Some(scene)) if document.is_pending() => {
-                let base = Box::new(scene.source.base().clone());
-                self.worker.send(Request::Load(SceneSource::Edited(base, document.assignments())));
+                let source = SceneSource::Edited(Box::new(scene.source.base().clone()), document.assignments());
+                self.tell_of_lost_past();
+                self.worker.send(Request::Load(source));
             }
             _ => self.command(Command::Reset),
         }
@@ -81,13 +82,13 @@ impl Session {
                 self.act_on_scene(Action::SaveScene);
             }
             Answer::Discard => self.go_on(after),
-            Answer::Cancel => {}
+            Answer::Cancel => self.ui.path_tried = None,
         }
     }
 
     fn go_on(&mut self, after: After) {
         match after {
-            After::Quit => self.wishes.quit = true,
+            After::Quit => self.wind_up(),
             After::Open(source) => self.open_now(source),
             After::Reload { on_disk } => {
                 if on_disk {
@@ -117,6 +118,21 @@ impl Session {
             PathPurpose::Open | PathPurpose::LoadState | PathPurpose::AddMesh => String::new(),
         };
         self.ui.path_field.get_or_insert_with(|| PathField::new(text, purpose));
+    }
+
+    /// What went wrong while a typed path is opened is told below it, too.
+    pub(super) fn note_refusal(&mut self, notice: &Notice) {
+        if let (Severity::Error, Some(tried)) = (notice.severity, &mut self.ui.path_tried) {
+            tried.refuse(notice.text.clone());
+        }
+    }
+
+    /// Nothing came of a path that was typed: the field is there again with its text.
+    pub(super) fn ask_for_path_again(&mut self) {
+        if let Some(tried) = self.ui.path_tried.take().filter(PathField::is_refused) {
+            self.log.say(format_args!("path asked for again"));
+            self.ui.path_field.get_or_insert(tried);
+        }
     }
 
     /// What a file of the scene may be called.
@@ -164,6 +180,11 @@ impl Session {
         let before = document.scene().live_values();
         let (changed, word) = if forward { (document.redo(), "redone") } else { (document.undo(), "undone") };
         let Some(paths) = changed else { return };
+        if paths.is_empty() {
+            self.ui.selection.set_sight(document.sight().clone());
+            self.log.say(format_args!("{word} what is hidden and locked"));
+            return;
+        }
         for path in &paths {
             self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
         }
@@ -199,7 +220,7 @@ impl Session {
                 if let Err(text) = self.recent.add(&path) {
                     self.tell(Severity::Error, text);
                 }
-                self.tell(Severity::Info, format!("The scene is in {} ({})", file_name(&path), folder.display()));
+                self.tell_of_file(format!("The scene is in {} ({})", file_name(&path), folder.display()), path.clone());
                 self.worker.send(Request::Saved);
                 if let Some(after) = self.after_save.take() {
                     self.go_on(after);

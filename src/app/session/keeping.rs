@@ -1,18 +1,30 @@
 //! Settings that are kept, and the hints of the first start.
 
 use super::Session;
-use crate::app::settings::Settings;
-use crate::app::ui::Hints;
+use crate::app::film::{FORMATS, FilmSettings};
+use crate::app::plots::Chart;
+use crate::app::settings::{Settings, WindowSettings};
+use crate::app::ui::{Hints, PlotsState};
 use crate::app::worker::Severity;
+use crate::record::FilmFormat;
+use crate::sim::Field;
 
 impl Session {
     /// Takes over what was kept; `told` is what went wrong with it.
     pub(super) fn take_settings(&mut self, told: Option<String>) {
-        let Settings { light_theme, scene_list, side_panel, floor_grid, shadows, hints_seen, commands, .. } = self.settings.kept().clone();
+        let kept: Settings = self.settings.kept().clone();
         let ui = &mut self.ui;
-        (ui.dark, ui.tree_open, ui.inspector_open, ui.chosen) = (!light_theme, scene_list, side_panel, commands);
-        (ui.options.grid, ui.options.shadows) = (floor_grid, shadows);
-        if !hints_seen {
+        (ui.dark, ui.tree_open, ui.inspector_open, ui.chosen) = (!kept.light_theme, kept.scene_list, kept.side_panel, kept.commands);
+        (ui.options.grid, ui.options.shadows, ui.contacts) = (kept.floor_grid, kept.shadows, kept.contacts);
+        ui.field = kept.color.and_then(|title| Field::ALL.into_iter().find(|field| field.title() == title));
+        ui.plots.open = kept.plots_open;
+        if let Some(titles) = kept.plots {
+            ui.plots.charts = Chart::ALL.into_iter().filter(|chart| titles.iter().any(|title| title == chart.title())).collect();
+        }
+        let format = FORMATS.into_iter().find(|(_, name, _)| kept.film_format.as_deref() == Some(name));
+        ui.film.format = format.map_or(ui.film.format, |(format, ..)| format);
+        ui.film.size = kept.film_size;
+        if !kept.hints_seen {
             ui.hints = Hints::all();
         }
         if let Some(text) = told {
@@ -29,10 +41,54 @@ impl Session {
             (settings.floor_grid, settings.shadows) = (ui.options.grid, ui.options.shadows);
             settings.hints_seen = ui.hints.are_over();
             settings.commands.clone_from(&ui.chosen);
+            (settings.contacts, settings.plots_open, settings.film_size) = (ui.contacts, ui.plots.open, ui.film.size);
+            settings.color = ui.field.map(|field| field.title().to_owned());
+            keep_choice(&mut settings.plots, titles(&ui.plots.charts), titles(&PlotsState::default().charts));
+            keep_choice(&mut settings.film_format, format_name(ui.film.format), format_name(FilmSettings::default().format));
             if settings.scene_list.is_some() || ui.tree_open != room {
                 settings.scene_list = ui.tree_open;
             }
         });
         kept.unwrap_or_else(|text| self.tell(Severity::Error, text));
+    }
+    /// Keeps the window as it is left; without a size, that of before.
+    pub fn keep_window(&mut self, window: WindowSettings) {
+        let kept = self.settings.keep(|settings| {
+            let before = settings.window.size;
+            settings.window = window;
+            settings.window.size = settings.window.size.or(before);
+        });
+        kept.unwrap_or_else(|text| self.tell(Severity::Error, text));
+    }
+}
+
+/// Keeps what somebody has chosen; a later version may have another usual one.
+fn keep_choice<T: PartialEq>(kept: &mut Option<T>, now: T, usual: T) {
+    if kept.is_some() || now != usual {
+        *kept = Some(now);
+    }
+}
+
+fn titles(charts: &[Chart]) -> Vec<String> {
+    charts.iter().map(|chart| chart.title().to_owned()).collect()
+}
+
+fn format_name(format: FilmFormat) -> String {
+    FORMATS.iter().find(|(known, ..)| *known == format).map_or_else(String::new, |(_, name, _)| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_chose_is_not_kept() {
+        let mut kept = None;
+        keep_choice(&mut kept, 1, 1);
+        assert_eq!(kept, None);
+        keep_choice(&mut kept, 2, 1);
+        keep_choice(&mut kept, 1, 1);
+        assert_eq!(kept, Some(1), "the usual one was chosen again");
+        assert!(FORMATS.iter().all(|(format, name, _)| format_name(*format) == *name));
     }
 }

@@ -38,8 +38,11 @@ pub enum Question {
     FrameSelected,
     /// Asks for the point to pin.
     Pin(Ray),
-    /// Asks for what of soft bodies is in a part of the window, to be pinned.
-    PinFrame(Rect),
+    /// Asks for what of soft bodies is in a part of the window, to be pinned or unpinned.
+    PinFrame {
+        frame: Rect,
+        unpins: bool,
+    },
     /// As bodies are numbered (`body::BodyNumbering`).
     FrameBodies {
         first: usize,
@@ -177,13 +180,13 @@ pub fn hit_body(model: &Model, positions: &[[f32; 4]], poses: [&[Isometry]; 2], 
 /// Steps along a ray to an obstacle, each as long as the way to its nearest point.
 const MOST_STEPS: usize = 100;
 
-/// The first obstacle of an exact shape under the ray.
-pub fn hit_obstacle(model: &Model, poses: &[Isometry], hidden: &[BodyRef], ray: &Ray) -> Option<BodyRef> {
+/// The first obstacle of an exact shape under the ray, and how far along it that is met [m].
+pub fn hit_obstacle(model: &Model, poses: &[Isometry], hidden: &[BodyRef], ray: &Ray) -> Option<(f64, BodyRef)> {
     let met = shown_obstacles(model, poses, hidden).filter_map(|(body, shape, pose)| {
         let nearest = nearest(shape, &pose.inverse_transform_point(&ray.origin.into()).coords).distance;
         Some((meets(shape, pose, ray, FAR, 1e-4 * nearest)?, body))
     });
-    met.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, body)| body)
+    met.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
 fn shown_obstacles<'a>(
@@ -357,7 +360,10 @@ mod tests {
         let places = [Isometry::translation(3.0, 0.0, 1.0), Isometry::translation(3.0, 0.0, 2.0)];
         let ray = Ray { origin: Vec3::new(3.1, 0.1, 5.0), direction: -Vec3::z() };
         let [far, near] = [BodyRef::Obstacle(0), BodyRef::Obstacle(1)];
-        let obstacle = |hidden: &[BodyRef]| hit_obstacle(&model, &places, hidden, &ray);
+        let obstacle = |hidden: &[BodyRef]| hit_obstacle(&model, &places, hidden, &ray).map(|(_, body)| body);
+        let along = hit_obstacle(&model, &places, &[], &ray).unwrap().0;
+        let depth = 3.0 - (0.3f64.powi(2) - 0.1f64.powi(2) - 0.1f64.powi(2)).sqrt();
+        assert!((along - depth).abs() < 1e-6, "{along} {depth}");
         assert_eq!((obstacle(&[]), obstacle(&[near]), obstacle(&[near, far])), (Some(near), Some(far), None));
         assert_eq!(hit_obstacle(&model, &places, &[], &Ray { origin: Vec3::new(3.5, 0.1, 5.0), direction: -Vec3::z() }), None);
         let body = |hidden: &[BodyRef]| hit_body(&model, &positions, [&poses, &places], hidden, &ray).map(|(_, body)| body);

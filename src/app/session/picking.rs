@@ -11,15 +11,16 @@ use crate::model::Model;
 use crate::render::{Marked, Ray};
 
 impl Session {
-    /// The first body under the ray that is shown, of exact shape or not; planes are the ground and no bodies to pick.
-    pub(super) fn hit(&self, found: &Found, ray: &Ray) -> Option<BodyRef> {
+    /// The first body under the ray that is shown, of exact shape or not; planes are the ground, which a click does not
+    /// pick but a menu may be about.
+    pub(super) fn hit(&self, found: &Found, ray: &Ray, picks_planes: bool) -> Option<BodyRef> {
         let (scene, view) = (found.snapshot.scene.as_ref()?, found.snapshot.view.as_ref()?);
         let hidden = self.ui.selection.hidden_bodies(&scene.model);
         let poses = [&view.rigid_poses[..], &view.obstacle_poses];
         let with_mesh = hit_body(&scene.model, &found.positions, poses, &hidden, ray).map(|(_, body)| body);
         // Whatever hides the bodies with a mesh is an obstacle.
-        let obstacle = || hit_obstacle(&scene.model, poses[1], &hidden, ray).filter(|body| !is_plane(&scene.model, *body));
-        with_mesh.or_else(obstacle)
+        let obstacle = || hit_obstacle(&scene.model, poses[1], &hidden, ray).map(|(_, body)| body);
+        with_mesh.or_else(|| obstacle().filter(|body| picks_planes || !is_plane(&scene.model, *body)))
     }
 
     /// Selects a body that was clicked, or nothing.
@@ -37,8 +38,11 @@ impl Session {
         }
     }
 
-    /// Tells the renderer what is selected and hidden, if that has changed.
+    /// Tells the renderer and undo what is selected and hidden, if that has changed.
     pub(super) fn mark_selection(&mut self, graphics: &mut Graphics) {
+        if let Some(document) = &mut self.document {
+            document.note_sight(self.ui.selection.sight());
+        }
         let Some(scene) = &self.shown.scene else { return };
         let version = self.ui.selection.version + 1;
         if scene.generation != self.staged || std::mem::replace(&mut self.marked, version) == version {
@@ -62,6 +66,6 @@ impl Session {
     }
 }
 
-fn is_plane(model: &Model, body: BodyRef) -> bool {
+pub(super) fn is_plane(model: &Model, body: BodyRef) -> bool {
     matches!(body, BodyRef::Obstacle(place) if model.obstacles[place as usize].shape == Shape::Plane)
 }

@@ -4,12 +4,12 @@ use egui::{Pos2, Rect};
 
 use super::Session;
 use super::lookup::{Found, Question};
-use crate::app::pins::{PinMark, ball_at, balls_around, rest_point, with_pin};
+use crate::app::pins::{PinMark, ball_at, balls_around, is_ball_chosen, rest_point, with_pin, without_balls};
 use crate::app::ui::PinAction;
 use crate::app::worker::Severity;
 use crate::body::{BodyRef, base_name};
 use crate::math::Vec3;
-use crate::model::{Ball, Model};
+use crate::model::{Ball, Extent, Model};
 use crate::render::Hit;
 use crate::sim::Command;
 use crate::stage;
@@ -23,6 +23,8 @@ const LEAST_FRAME: f32 = 3.0;
 /// Pins that a key paints while it is held down, or a frame that it spans.
 #[derive(Default)]
 pub struct Stroke {
+    /// It takes pins away.
+    unpins: bool,
     /// Of one body.
     body: Option<String>,
     balls: Vec<Ball>,
@@ -91,28 +93,38 @@ impl Session {
     }
 
     fn unpin_all(&mut self, body: &str) {
-        let Some(document) = &self.document else { return };
-        let path = format!("body.{body}.fix");
-        let others: Vec<String> = (0..).map_while(|k| document.scene().given(&format!("{path}.{k}"))).collect();
-        let kept: Vec<String> = others.into_iter().filter(|text| !text.contains("spheres")).collect();
-        self.edit(&[(path, format!("[{}]", kept.join(", ")))], None);
+        self.unpin_balls(body, |_| true);
+    }
+
+    /// Takes balls out of the pins of a body; false if there are none.
+    fn unpin_balls(&mut self, body: &str, goes: impl Fn(&Ball) -> bool) -> bool {
+        let left = without_balls(&self.fixed_parts(body), goes);
+        left.is_some_and(|value| self.edit(&[(format!("body.{body}.fix"), value)], None))
+    }
+
+    /// The fixed parts of a body: as they are written, and what they are.
+    fn fixed_parts(&self, body: &str) -> Vec<(String, Extent)> {
+        let Some(document) = &self.document else { return vec![] };
+        let texts = (0..).map_while(|k| document.scene().given(&format!("body.{body}.fix.{k}")));
+        let fixed = document.scene().live_values().fixed.into_iter().find(|fixed| fixed.body == body);
+        texts.zip(fixed.map_or(vec![], |fixed| fixed.parts)).collect()
     }
 
     /// A key is held down over the view: what the cursor passes is pinned, or with Shift what is in the frame that it
-    /// spans. Once it is let go all of it is one change.
+    /// spans; with Alt the pins there are taken away. Once it is let go all of it is one change.
     pub(super) fn paint_pins(&mut self, context: &egui::Context) {
         // A short press may begin and end between two frames.
         let is_down = |input: &egui::InputState| input.key_down(egui::Key::P) || input.key_pressed(egui::Key::P);
         let (is_down, at, modifiers) = context.input(|input| (is_down(input), input.pointer.latest_pos(), input.modifiers));
         let typing = context.text_edit_focused() || self.ui.is_modal();
-        if self.grab.is_none() && is_down && !typing && (modifiers.is_none() || modifiers.shift_only()) {
+        if self.grab.is_none() && is_down && !typing && !(modifiers.ctrl || modifiers.command) {
             let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);
             if let Some(at) = at
                 && self.is_over_view(context, at)
                 && self.stroke.as_ref().is_none_or(|stroke| stroke.last.is_none_or(moved))
             {
                 let corner = modifiers.shift.then_some(at);
-                let stroke = self.stroke.get_or_insert_with(|| Stroke { corner, ..Stroke::default() });
+                let stroke = self.stroke.get_or_insert_with(|| Stroke { unpins: modifiers.alt, corner, ..Stroke::default() });
                 stroke.last = Some(at);
                 if stroke.corner.is_none() {
                     self.lookup.ask(Question::Pin(self.ray(at)));
@@ -123,8 +135,14 @@ impl Session {
             && let Some(stroke) = self.stroke.take()
         {
             if let Some(frame) = stroke.frame() {
-                self.lookup.ask(Question::PinFrame(frame));
+                self.lookup.ask(Question::PinFrame { frame, unpins: stroke.unpins });
                 context.request_repaint();
+            } else if let (true, Some(name)) = (stroke.unpins, &stroke.body) {
+                let is_under =
+                    |ball: &Ball| stroke.balls.iter().any(|brush| (ball.center - brush.center).norm() <= ball.radius.max(brush.radius));
+                if !self.unpin_balls(base_name(name), is_under) {
+                    self.tell(Severity::Info, "No pin is there".to_owned());
+                }
             } else if let (Some(name), Some(scene)) = (stroke.body, self.shown.scene.clone())
                 && let Some(place) = scene.model.bodies.iter().position(|body| body.name == name)
             {
@@ -133,8 +151,9 @@ impl Session {
         }
     }
 
-    /// Pins what of the soft bodies appears in a part of the window, seen or not; if some are selected, of these alone.
-    pub(super) fn pin_frame(&mut self, found: &Found, frame: &Rect) {
+    /// Pins what of the soft bodies appears in a part of the window, seen or not, or takes the pins away whose middles
+    /// appear there; if some bodies are selected, of these alone.
+    pub(super) fn pin_frame(&mut self, found: &Found, frame: &Rect, unpins: bool) {
         let (Some(scene), Some(document)) = (&found.snapshot.scene, &self.document) else { return };
         let (model, selection) = (&scene.model, &self.ui.selection);
         let hidden = selection.hidden_bodies(model);
@@ -156,17 +175,24 @@ impl Session {
         let mut names: Vec<&str> = model.bodies.iter().map(|body| base_name(&body.name)).collect();
         names.sort_unstable();
         names.dedup();
-        let pinned = names.into_iter().filter_map(|name| {
+        let fixed_with_frame = |name: &str, path: &str| {
             let balls = balls_around(model, name, &chosen);
+            (!balls.is_empty()).then(|| with_pin(document.scene().given(path).as_deref(), &balls))
+        };
+        let changed = names.into_iter().filter_map(|name| {
             let path = format!("body.{name}.fix");
-            let value = with_pin(document.scene().given(&path).as_deref(), &balls);
-            (!balls.is_empty()).then_some((path, value))
+            let value = match unpins {
+                true => without_balls(&self.fixed_parts(name), |ball| is_ball_chosen(model, name, &chosen, ball)),
+                false => fixed_with_frame(name, &path),
+            };
+            Some((path, value?))
         });
-        let pinned: Vec<(String, String)> = pinned.collect();
-        if pinned.is_empty() {
-            self.tell(Severity::Info, "Nothing of a soft body is in the frame".to_owned());
+        let changed: Vec<(String, String)> = changed.collect();
+        if changed.is_empty() {
+            let told = if unpins { "The middle of no pin is in the frame" } else { "Nothing of a soft body is in the frame" };
+            self.tell(Severity::Info, told.to_owned());
         } else {
-            self.edit(&pinned, None);
+            self.edit(&changed, None);
         }
     }
 

@@ -41,7 +41,7 @@ impl Session {
         match saved {
             Ok(path) => {
                 self.log.say(format_args!("plots {}", path.display()));
-                self.tell(Severity::Info, format!("The plots are in {}", path.display()));
+                self.tell_of_file(format!("The plots are in {}", path.display()), path);
             }
             Err(text) => self.tell(Severity::Error, text),
         }

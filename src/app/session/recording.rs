@@ -1,14 +1,17 @@
 //! Films, screenshots and exports of the view.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Session;
-use crate::app::exporting::ExportWish;
+use crate::app::exporting::{ExportWish, STARTING, Span, is_of_surfaces};
 use crate::app::graphics::Graphics;
-use crate::app::recorder::{Recorder, export_target, screenshot};
+use crate::app::job::{Job, JobKind};
+use crate::app::recorder::{Recorder, export_target, picture_target};
 use crate::app::ui::{RecordAction, RecordingView, Studio};
 use crate::app::views::NamedView;
 use crate::app::worker::{Request, Severity, Snapshot};
+use crate::record::save_png;
 use crate::render::{Camera, Image, ViewOptions};
 
 /// A film of the recorded past, made picture by picture.
@@ -23,16 +26,35 @@ impl Session {
             RecordAction::Past([start, end]) => self.film_past(start, end),
             RecordAction::Cancel => self.cancel_film(),
             RecordAction::Picture { size, transparent } => self.save_picture(size, transparent, graphics),
-            RecordAction::Export { ending, seconds } => {
-                let Some(scene) = &self.live.scene else { return };
-                let path = export_target(&scene.name, ending);
-                self.go_live();
-                self.worker.send(Request::Export(Some(ExportWish { path, seconds })));
-                if seconds > 0.0 && !self.is_playing() {
-                    self.play_or_pause();
-                }
+            RecordAction::Export { ending, span } => self.export(ending, span),
+            RecordAction::EndJob { keeps } => self.end_job(keeps),
+        }
+    }
+
+    /// Exports what is asked for; where the past is looked at, this moment is the one that is seen.
+    fn export(&mut self, ending: &str, span: Span) {
+        let Some(scene) = &self.live.scene else { return };
+        let path = export_target(&scene.name, ending);
+        let seen = self.shown.view.as_ref().map(|view| view.time).filter(|_| self.is_in_past());
+        let span = match (span, seen) {
+            (Span::Now, Some(time)) if is_of_surfaces(ending) => Span::Past([time, time]),
+            (Span::Now, Some(_)) => {
+                self.tell(
+                    Severity::Info,
+                    "The present is exported: of the past there are surfaces only, and this format needs more".into(),
+                );
+                Span::Now
             }
-            RecordAction::CancelExport => self.worker.send(Request::Export(None)),
+            (span, _) => span,
+        };
+        let job = Job::new(JobKind::Export, path.clone(), STARTING);
+        self.add_job(job.clone());
+        self.worker.send(Request::Export(ExportWish { path, span, branch: self.live.branch }, job));
+        if let Span::On(_) = span {
+            self.go_live();
+            if !self.is_playing() {
+                self.play_or_pause();
+            }
         }
     }
 
@@ -151,21 +173,33 @@ impl Session {
         if self.film_of_past.take().is_none() {
             self.worker.send(Request::Record(None));
         }
-        let path = recorder.path.clone();
-        match recorder.finish() {
-            Ok(text) => self.tell_of_file(text, path),
-            Err(text) => self.tell(Severity::Error, text),
-        }
+        self.finish_film(recorder, true);
     }
 
-    /// Ends a film of the past and throws away what there is of it.
+    /// The last pictures may take a while to be written.
+    fn finish_film(&mut self, recorder: Recorder, keeps: bool) {
+        let job = Job::new(JobKind::Film, recorder.path.clone(), "Finishing the film");
+        self.add_job(job.clone());
+        if !keeps {
+            job.discard();
+        }
+        job.run(move |job| {
+            let told = recorder.finish();
+            if job.is_discarded() {
+                throw_away(&job.path);
+                return Ok(String::new());
+            }
+            told
+        });
+    }
+
+    /// Ends a film and throws away what there is of it.
     fn cancel_film(&mut self) {
-        self.film_of_past = None;
         let Some(recorder) = self.recorder.take() else { return };
-        let path = recorder.path.clone();
-        // What cannot be removed stays.
-        let _ = recorder.finish();
-        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        if self.film_of_past.take().is_none() {
+            self.worker.send(Request::Record(None));
+        }
+        self.finish_film(recorder, false);
         self.log.say(format_args!("recording cancelled"));
     }
 
@@ -177,7 +211,7 @@ impl Session {
             frames_per_second: self.shown.scene.as_ref().map_or(30.0, |scene| scene.frames_per_second),
             view: [width, height],
             limit: graphics.device.limits.max_texture_dimension_2d,
-            exported: self.live.exported,
+            job: self.job_view(),
         }
     }
 
@@ -193,15 +227,39 @@ impl Session {
         self.save_picture([width, height], false, graphics);
     }
 
+    /// Saves a picture of the view; one that is larger than the view is drawn once the window has said so.
     fn save_picture(&mut self, size: [u32; 2], transparent: bool, graphics: &mut Graphics) {
         let scene = self.shown.scene.as_ref().map_or("empty", |scene| scene.name.as_str());
-        let image = self.captured(size, self.viewpoint.camera, transparent, graphics);
-        match image.and_then(|image| screenshot(scene, &image)) {
-            Ok(path) => {
-                self.log.say(format_args!("screenshot {}", path.display()));
-                self.tell_of_file(format!("The screenshot is in {}", path.display()), path);
-            }
-            Err(text) => self.tell(Severity::Error, text),
+        let job = Job::new(JobKind::Picture, picture_target(scene), "Making the picture");
+        let [_, _, width, height] = self.viewport();
+        if size[0] > width || size[1] > height {
+            self.draw_soon(job, size, transparent);
+        } else {
+            self.add_job(job.clone());
+            self.draw_picture(&job, size, transparent, graphics);
         }
     }
+
+    /// Draws a picture, which its job then writes.
+    pub(super) fn draw_picture(&mut self, job: &Arc<Job>, size: [u32; 2], transparent: bool, graphics: &mut Graphics) {
+        if job.is_discarded() {
+            return job.end(Ok(String::new()));
+        }
+        match self.captured(size, self.viewpoint.camera, transparent, graphics) {
+            Ok(image) => job.run(move |job| {
+                save_png(&job.path, &image).map_err(|error| error.to_string())?;
+                if job.is_discarded() {
+                    throw_away(&job.path);
+                    return Ok(String::new());
+                }
+                Ok(format!("The screenshot is in {}", job.path.display()))
+            }),
+            Err(text) => job.end(Err(text)),
+        }
+    }
+}
+
+/// Removes a file, or a folder of pictures. What cannot be removed stays.
+fn throw_away(path: &Path) {
+    let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
 }

@@ -15,12 +15,13 @@ use crate::app::AppOptions;
 use crate::app::SceneSource;
 use crate::app::autosave::Autosave;
 use crate::app::events::EventLog;
+use crate::app::exporting::Span;
 use crate::app::graphics::{Graphics, Panels, Picture};
 use crate::app::opener::opener;
 use crate::app::selection::{Item, Pick};
 use crate::app::tools::Tool;
 use crate::app::ui::access::without_signs;
-use crate::app::ui::{Action, After, Help, Hints, PathField, PathPurpose, TimeAction, Toggle, UiState, theme};
+use crate::app::ui::{Action, After, Help, Hints, PathField, PathPurpose, RecordAction, TimeAction, Toggle, UiState, theme};
 use crate::app::verifier::Verifier;
 use crate::app::worker::Worker;
 use crate::gpu;
@@ -416,4 +417,66 @@ fn a_bar_is_softened_branched_and_compared() {
     assert_eq!(bench.session.ghost(), Some(2));
     bench.key(Key::G);
     assert_eq!(bench.session.ghost(), None);
+}
+
+/// Films, pictures and exports are written beside the window, kept or thrown away, and waited for by who quits.
+#[test]
+fn files_are_written_beside_the_window() {
+    let mut bench = Bench::open("cantilever");
+    let told = bench.told.clone();
+    let lines = move |begin: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(&told).unwrap();
+        text.lines().filter_map(|line| line.strip_prefix(begin)).map(str::to_owned).collect()
+    };
+    let film = |bench: &mut Bench| {
+        bench.key(Key::V);
+        bench.until("a frame", |session| session.recorder.as_ref().is_some_and(|recorder| recorder.frames > 0));
+        bench.session.recorder.as_ref().unwrap().path.clone()
+    };
+    let thrown_away = film(&mut bench);
+    bench.settle();
+    bench.click("recording.discard");
+    bench.until("that it is gone", |_| lines("thrown away ") == [thrown_away.display().to_string()]);
+    assert!(bench.session.recorder.is_none() && !thrown_away.exists());
+    let kept = film(&mut bench);
+    assert_ne!(kept, thrown_away);
+    bench.key(Key::V);
+    bench.until("the film", |_| lines("message ").iter().any(|line| line.ends_with(&kept.display().to_string())));
+    assert!(kept.exists());
+
+    // Where the past is looked at, the moment that is seen is exported, if its surfaces are enough.
+    bench.key(Key::Space);
+    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 20));
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+    bench.click("timeline.start");
+    bench.until("the past", Session::is_in_past);
+    let time_of = |ending: &'static str, bench: &mut Bench| {
+        let n = lines("message 1 frame was exported into ").len();
+        bench.session.act_on_record(RecordAction::Export { ending, span: Span::Now }, &mut bench.graphics);
+        bench.until("the export", |_| lines("message 1 frame was exported into ").len() > n);
+        PathBuf::from(lines("message 1 frame was exported into ").last().unwrap())
+    };
+    let path = time_of("obj", &mut bench);
+    let frame = path.with_file_name(format!("{}_00000.obj", path.file_stem().unwrap().to_string_lossy()));
+    let first = std::fs::read_to_string(frame).unwrap().lines().next().unwrap().to_owned();
+    let time = bench.session.shown.view.as_ref().unwrap().time;
+    assert!(first.contains(&format!("time {time} s")) && bench.session.is_in_past(), "{first}, {time} s");
+    assert!(lines("message The present is exported").is_empty());
+    assert!(time_of("pliant", &mut bench).exists() && lines("message The present is exported").len() == 1);
+
+    // A large picture says so before it is drawn.
+    bench.session.act_on_record(RecordAction::Picture { size: [1400, 300], transparent: true }, &mut bench.graphics);
+    bench.frame(vec![]);
+    assert!(bench.places.contains_key("work.cancel") && lines("screenshot ").is_empty());
+    bench.until("the picture", |_| lines("screenshot ").len() == 1);
+    assert!(PathBuf::from(&lines("screenshot ")[0]).exists());
+
+    // Who quits does not lose the film, nor wait for it in a window that stands still.
+    bench.session.go_live();
+    let last = film(&mut bench);
+    bench.session.quit();
+    assert!(bench.session.recorder.is_none());
+    bench.until("the end", |session| session.wishes.quit);
+    assert!(last.exists());
 }

@@ -215,8 +215,7 @@ impl Session {
             _ => {
                 self.time.cursor = None;
                 let plays = !self.is_playing();
-                self.wants_play = Some(plays);
-                self.worker.send(if plays { Request::Play } else { Request::Pause });
+                self.wants_play = Some((plays, self.worker.ask(if plays { Request::Play } else { Request::Pause })));
             }
         }
     }
@@ -332,13 +331,7 @@ impl Time {
     /// The same of any branch.
     pub(super) fn view_of(&mut self, branch: BranchId, time: f64, wants: Wants, live: &Arc<Snapshot>) -> Option<View> {
         let past = live.past.as_ref()?;
-        let lane = self.lane(branch)?;
-        let (step, at) = lane.place_at(time)?;
-        let next = lane.after(step).filter(|_| at < time);
-        let mut picture = locked(past).picture(branch, step)?;
-        if let Some(next) = next.and_then(|(next, _)| locked(past).picture(branch, next)) {
-            picture = picture.between(&next, time);
-        }
+        let picture = locked(past).picture_at(branch, time)?;
         let model = self.model_of(&picture, live)?;
         Some(view(&picture, &model, past, branch, wants, live))
     }

@@ -3,7 +3,7 @@
 use egui::{Pos2, pos2};
 
 use super::Session;
-use super::lookup::{Found, hit_body};
+use super::lookup::{Found, hit_body, hit_obstacle};
 use crate::app::tools::{MaterialPoint, Tool};
 use crate::app::ui::ToolMarks;
 use crate::app::worker::{Request, Severity};
@@ -35,7 +35,12 @@ impl Session {
         let model = &scene.model;
         let hidden = self.ui.selection.hidden_bodies(model);
         let hit = hit_body(model, &found.positions, [&view.rigid_poses, &view.obstacle_poses], &hidden, ray);
-        let Some(point) = hit.and_then(|(hit, body)| MaterialPoint::of_hit(model, &hit, body)) else { return };
+        let on_mesh = hit.and_then(|(hit, body)| MaterialPoint::of_hit(model, &hit, body));
+        let on_obstacle = || {
+            let (along, body) = hit_obstacle(model, &view.obstacle_poses, &hidden, ray)?;
+            Some(MaterialPoint::of_obstacle(body, &ray.at(along), view.obstacle_poses.get(body.index())?))
+        };
+        let Some(point) = on_mesh.or_else(on_obstacle) else { return };
         match tool {
             Tool::Ruler => {
                 if self.points.ruler.len() > 1 {
@@ -91,10 +96,10 @@ impl Session {
         self.ui.tool.take().is_some()
     }
 
-    /// Whether points need the nodes, as the device alone has the surface.
+    /// Whether points, or the gizmo, need the nodes, as the device alone has the surface.
     pub(super) fn points_need_nodes(&self) -> bool {
         let on_device = self.shown.view.as_ref().is_some_and(|view| matches!(view.surface, SurfacePositions::Device(_)));
-        on_device && !(self.points.ruler.is_empty() && self.points.probes.is_empty())
+        on_device && (self.moves_by_command() || !(self.points.ruler.is_empty() && self.points.probes.is_empty()))
     }
 
     fn ruler_length(&self) -> Option<f64> {

@@ -81,13 +81,13 @@ impl Session {
                 }
             }
             Question::Select { ray, several } => {
-                let hit = self.hit(found, &ray).filter(|body| !self.ui.selection.is_locked(model.body_name(*body)));
+                let hit = self.hit(found, &ray, false).filter(|body| !self.ui.selection.is_locked(model.body_name(*body)));
                 self.select_at(model, hit, several);
             }
             Question::Menu { ray, at } => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 let at_point = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
-                let hit = self.hit(found, &ray);
+                let hit = self.hit(found, &ray, true);
                 self.spot = at_point.filter(|(_, body)| body.is_deformable()).map(|(hit, body)| (model.clone(), hit, body));
                 self.open_menu(model, hit, at);
             }
@@ -95,7 +95,7 @@ impl Session {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 self.paint_pin(found, lookup::hit_body(model, positions, all_poses, &hidden, &ray));
             }
-            Question::PinFrame(frame) => self.pin_frame(found, &frame),
+            Question::PinFrame { frame, unpins } => self.pin_frame(found, &frame, unpins),
             Question::FrameSelected => {
                 let bodies = self.ui.selection.bodies(model);
                 let mut bounds = lookup::bounds_of(model, positions, poses, bodies.iter().copied());

@@ -108,6 +108,11 @@ impl Viewpoint {
         self.fov_y = self.camera.fov_y;
     }
 
+    /// Where Home leads from now on; the camera stays.
+    pub fn renew_home(&mut self, home: Home) {
+        self.home = home;
+    }
+
     pub fn fly_to(&mut self, goal: Camera) {
         self.leave();
         self.flight = Some(Flight::new(self.camera, goal));
@@ -215,6 +220,21 @@ mod tests {
         assert_eq!(view.camera, moved);
         view.go_home(&narrow);
         assert_eq!((view.follows(), view.flight.is_some()), (false, true));
+    }
+
+    #[test]
+    fn a_renewed_home_is_where_home_leads() {
+        let mut view = Viewpoint::new(Home::Given(Camera::default()));
+        view.advance(&ROOM);
+        let before = view.camera;
+        let far = Camera { distance: 9.0, ..Camera::default() };
+        view.renew_home(Home::Given(far));
+        view.advance(&ROOM);
+        assert_eq!(view.camera, before, "nothing moves by itself");
+        view.go_home(&ROOM);
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        view.advance(&ROOM);
+        assert_eq!(view.camera, far.within(ROOM.size, ROOM.free));
     }
 
     #[test]

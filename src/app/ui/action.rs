@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::app::exporting::Span;
 use crate::render::AxisView;
 use crate::sim::past::BranchId;
 use crate::sim::{Field, Grip};
@@ -85,19 +86,14 @@ pub enum Action {
 pub enum RecordAction {
     /// Films what was recorded between two times [s].
     Past([f64; 2]),
-    /// Ends that film and throws it away.
+    /// Ends the film in progress and throws it away.
     Cancel,
     /// A picture of the view of any size [px].
-    Picture {
-        size: [u32; 2],
-        transparent: bool,
-    },
-    /// Results for other programs, from now on for so long [s]; 0 for this moment.
-    Export {
-        ending: &'static str,
-        seconds: f64,
-    },
-    CancelExport,
+    Picture { size: [u32; 2], transparent: bool },
+    /// Results for other programs.
+    Export { ending: &'static str, span: Span },
+    /// Ends what is written beside the window: what there is stays, or is thrown away.
+    EndJob { keeps: bool },
 }
 
 /// What is shown or not, or opened.
@@ -213,6 +209,19 @@ impl NewBody {
             Self::RigidBlock => "Rigid block",
             Self::FixedBlock => "Fixed block",
             Self::Floor => "Floor",
+        }
+    }
+
+    /// What is added, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::SoftBall => "A ball that can be deformed; the scene starts anew",
+            Self::SoftBlock => "A block that can be deformed; the scene starts anew",
+            Self::SoftRing => "A ring that can be deformed; the scene starts anew",
+            Self::RigidBall => "A ball that keeps its shape; the scene starts anew",
+            Self::RigidBlock => "A block that keeps its shape; the scene starts anew",
+            Self::FixedBlock => "A block that stands still, whatever hits it; the scene starts anew",
+            Self::Floor => "A level floor without end; the scene starts anew",
         }
     }
 }

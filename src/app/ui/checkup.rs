@@ -102,6 +102,15 @@ pub fn line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str) {
     });
 }
 
+/// One line, with all that it is short for under the mouse.
+pub fn short_line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str, whole: &str) {
+    ui.horizontal(|ui| {
+        ui.add_sized(vec2(18.0, 18.0), Label::new(theme::icon(glyph, 15.0).color(color)));
+        let line = Label::new(RichText::new(text).size(12.5)).truncate().show_tooltip_when_elided(false);
+        ui.add(line).on_hover_text(whole);
+    });
+}
+
 pub fn painted(color: &Rgb) -> Color32 {
     let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
     Color32::from_rgb(r, g, b)

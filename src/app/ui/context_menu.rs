@@ -17,6 +17,8 @@ pub struct ContextMenu {
     pub pin: Option<(String, usize)>,
     /// The number of the grab there that was left.
     pub held: Option<u32>,
+    /// It is about the ground: what is behind all else, and so it is about everything, too.
+    pub is_ground: bool,
 }
 
 pub fn context_menu_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -29,8 +31,12 @@ pub fn context_menu_ui(root: &Ui, state: &mut UiState, context: &UiContext, answ
         pins_ui(ui, &menu, answers);
         let names = selected(state, context);
         match names.is_empty() {
-            true => nothing_ui(ui, answers),
+            true => add_menu_ui(ui, answers),
             false => bodies_ui(ui, &names, state, answers),
+        }
+        if names.is_empty() || menu.is_ground {
+            ui.separator();
+            everything_ui(ui, answers);
         }
     });
     if !open {
@@ -92,9 +98,7 @@ fn pins_ui(ui: &mut Ui, menu: &ContextMenu, answers: &mut UiResponse) {
     }
 }
 
-fn nothing_ui(ui: &mut Ui, answers: &mut UiResponse) {
-    add_menu_ui(ui, answers);
-    ui.separator();
+fn everything_ui(ui: &mut Ui, answers: &mut UiResponse) {
     entry_ui(ui, answers, icon::EYE, "Show all bodies", "", Action::Bodies(BodyAction::ShowAll));
     entry_ui(ui, answers, icon::CORNERS_OUT, "Frame all", "F", Action::FrameAll);
     entry_ui(ui, answers, icon::SKIP_BACK, "Back to the start", "R", Action::Reset);

@@ -2,12 +2,14 @@
 
 use egui::{Button, RichText, Ui};
 
+use super::commands::meaning_of;
 use super::{Action, BodyAction, NewBody, UiResponse, icon, theme};
 
-/// An entry with its sign and its keys.
+/// An entry with its sign and its keys; under the mouse it says what it does.
 pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
     let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
-    if answers.named(format!("item.{}", label.replace(' ', "_")), ui.add(button)).clicked() {
+    let entry = ui.add(button).on_hover_text(meaning_of(&action));
+    if answers.named(format!("item.{}", label.replace(' ', "_")), entry).clicked() {
         answers.act(action);
         ui.close();
     }

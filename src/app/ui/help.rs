@@ -55,13 +55,16 @@ pub fn help_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
                 ui.set_width(LIST_WIDTH);
-                for (k, page) in PAGES.iter().enumerate() {
-                    let entry =
-                        Button::new(page.title).selected(k == help.page).frame_when_inactive(false).min_size(vec2(LIST_WIDTH, 26.0));
-                    if answers.named(format!("help.page.{}", page.file.trim_end_matches(".md")), ui.add(entry)).clicked() {
-                        target = Some(k);
+                ScrollArea::vertical().id_salt("pages").max_height(height).show(ui, |ui| {
+                    for (k, page) in PAGES.iter().enumerate() {
+                        let entry =
+                            Button::new(page.title).selected(k == help.page).frame_when_inactive(false).min_size(vec2(LIST_WIDTH, 26.0));
+                        let entry = ui.add(entry).on_hover_text("Opens this page  (Page Up, Page Down)");
+                        if answers.named(format!("help.page.{}", page.file.trim_end_matches(".md")), entry).clicked() {
+                            target = Some(k);
+                        }
                     }
-                }
+                });
             });
             ui.separator();
             ui.vertical(|ui| {

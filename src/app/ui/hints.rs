@@ -48,8 +48,8 @@ pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResp
     let Some(first) = state.hints.left.first().copied() else { return };
     let Some(place) = Hint::ALL.iter().position(|(hint, ..)| *hint == first) else { return };
     let (_, title, text) = Hint::ALL[place];
-    // Above the transport bar.
-    let at = free.right_bottom() - vec2(14.0, 76.0);
+    // Above the transport bar, and the meaning of colours.
+    let at = free.right_bottom() - vec2(14.0, 76.0 + answers.corner);
     Area::new(Id::unique("hint")).order(Order::Middle).fixed_pos(at).pivot(Align2::RIGHT_BOTTOM).show(root.ctx(), |ui| {
         let palette = theme::palette(ui.ctx());
         theme::card(root).show(ui, |ui| {
@@ -70,7 +70,8 @@ pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResp
                 ui.label(RichText::new(told).font(theme::figures(11.0)).color(palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let word = if state.hints.left.len() > 1 { "Next" } else { "Done" };
-                    if answers.named("hint.next", ui.small_button(word)).clicked() {
+                    let next = ui.small_button(word).on_hover_text(if word == "Next" { "The next hint" } else { "No more hints" });
+                    if answers.named("hint.next", next).clicked() {
                         state.hints.did(first);
                     }
                 });

@@ -4,7 +4,7 @@
 use egui::{Align, Area, Button, ComboBox, DragValue, Id, Label, Layout, Order, Rect, RichText, ScrollArea, Ui, vec2};
 
 use super::access::Meaning;
-use super::checkup::{findings_ui, line_ui, painted};
+use super::checkup::{findings_ui, painted, short_line_ui};
 use super::properties::preset_ui;
 use super::value::{gesture, plain};
 use super::{Action, UiContext, UiResponse, UiState, icon, theme};
@@ -17,6 +17,8 @@ use crate::render::Shading;
 use crate::scene::MESH_MATERIAL;
 
 const WIDTH: f32 = 300.0;
+/// What is beside the sheet has at least this width, in points.
+const LEAST_BESIDE: f32 = 250.0;
 /// Numbers of tets that suit a look, a usual run and a close one.
 const FINENESSES: [(&str, u64); 3] = [("coarse", 2_000), ("medium", 8_000), ("fine", 40_000)];
 /// How a surface is filled: by the scene's word, and in the window's.
@@ -28,11 +30,23 @@ const METHODS: [(&str, &str, &str); 5] = [
     ("tetgen", "TetGen", "By the program TetGen, if it is installed"),
 ];
 
+/// Whether the sheet is over the view.
+fn is_shown(state: &UiState, context: &UiContext) -> bool {
+    let is_import = context.snapshot.scene.as_ref().is_some_and(|scene| scene.import.is_some());
+    state.panels_visible && state.import_open && is_import && context.document.is_some()
+}
+
+/// The part of a view that the sheet leaves free; all of it where there would be no room beside the sheet.
+pub fn beside(view: Rect, state: &UiState, context: &UiContext) -> Rect {
+    let left = view.left() + WIDTH + 20.0;
+    if is_shown(state, context) && left + LEAST_BESIDE < view.right() { view.with_min_x(left) } else { view }
+}
+
 pub fn import_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let (Some(scene), Some(document)) = (&context.snapshot.scene, context.document) else { return };
     let Some(import) = scene.import.as_ref().filter(|_| state.import_open) else { return };
     // Clear of the sign of a recording, and of the bar at the bottom.
-    let top = if context.recording.is_some() { 52.0 } else { 14.0 };
+    let top = if context.recording.is_some() { 60.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH);
     let height = (view.height() - top - 170.0).max(80.0);
     let area = Area::new(Id::unique("import")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
@@ -94,15 +108,15 @@ fn header_ui(ui: &mut Ui, import: &Import, state: &mut UiState, answers: &mut Ui
     ui.add_space(4.0);
 }
 
-/// A name at the left, fields at the right.
-fn row_ui(ui: &mut Ui, name: &str, meaning: &str, fields: impl FnOnce(&mut Ui)) {
+/// A name at the left, fields at the right, which may be named after it.
+fn row_ui(ui: &mut Ui, name: &str, meaning: &str, fields: impl FnOnce(&mut Ui, Id)) {
     let palette = theme::palette(ui.ctx());
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
-        ui.label(RichText::new(name).size(12.5).color(palette.weak)).on_hover_text(meaning);
+        let name = ui.label(RichText::new(name).size(12.5).color(palette.weak)).on_hover_text(meaning).id;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
-            fields(ui);
+            fields(ui, name);
         });
     });
 }
@@ -135,13 +149,15 @@ fn up_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiResp
     let path = import.path("up");
     let current = document.scene().given(&path).unwrap_or_default().trim_matches('"').to_owned();
     let (axis, is_flipped) = (current.trim_start_matches('-').to_owned(), current.starts_with('-'));
-    row_ui(ui, "Up", "The axis of the file that points up", |ui| {
+    row_ui(ui, "Up", "The axis of the file that points up", |ui, _| {
         let named = |axis: &str, is_flipped: bool| format!("\"{}{axis}\"", if is_flipped { "-" } else { "" });
-        if choice_ui(ui, "import.up.flip".into(), "upside down", is_flipped, answers).clicked() {
+        let flip = choice_ui(ui, "import.up.flip".into(), "upside down", is_flipped, answers);
+        if flip.on_hover_text("The other end of that axis points up").clicked() {
             set(ui, path.clone(), named(&axis, !is_flipped), answers);
         }
         for other in ["z", "y", "x"] {
-            if choice_ui(ui, format!("import.up.{other}"), other, axis == other, answers).clicked() {
+            let choice = choice_ui(ui, format!("import.up.{other}"), other, axis == other, answers);
+            if choice.on_hover_text(format!("The {other} axis of the file points up")).clicked() {
                 set(ui, path.clone(), named(other, false), answers);
             }
         }
@@ -153,7 +169,7 @@ fn size_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiRe
     let path = import.path("size");
     let Some(size) = document.scene().given(&path).and_then(|text| text.parse::<f64>().ok()) else { return };
     let unit = import.unit_of(size);
-    row_ui(ui, "Unit", "The unit in which the file is written; without one its longest side is made as long as below", |ui| {
+    row_ui(ui, "Unit", "The unit in which the file is written; without one its longest side is made as long as below", |ui, _| {
         for (name, scale) in UNITS.into_iter().rev() {
             let choice = choice_ui(ui, format!("import.unit.{name}"), name, unit == Some(name), answers);
             if choice.on_hover_text(format::length(scale * import.longest())).clicked() {
@@ -161,11 +177,11 @@ fn size_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiRe
             }
         }
     });
-    row_ui(ui, "Longest side", "How long it is in the scene", |ui| {
+    row_ui(ui, "Longest side", "How long it is in the scene", |ui, name| {
         let mut new = size;
         let field = DragValue::new(&mut new).speed(0.01 * size).range(1e-4..=1e4).suffix(" m").update_while_editing(false);
         let field = field.custom_formatter(|x, _| format!("{}", format!("{x:.3e}").parse::<f64>().unwrap_or(x)));
-        let field = answers.named("import.size", ui.add(field));
+        let field = answers.named("import.size", ui.add(field)).labelled_by(name).on_hover_text("Drag it, or click to type");
         set_number(ui, &field, path.clone(), (new != size).then(|| plain(new)), answers);
     });
     let asked = match (unit, import.likely_unit()) {
@@ -181,7 +197,8 @@ fn size_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiRe
     if let Some((question, likely)) = asked {
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new(question).size(12.0).color(palette.accent));
-            if answers.named("import.likely", ui.small_button("Yes")).clicked() {
+            let yes = ui.small_button("Yes").on_hover_text("Makes it as long as that");
+            if answers.named("import.likely", yes).clicked() {
                 set(ui, path, plain(likely), answers);
             }
         });
@@ -192,7 +209,7 @@ fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Docume
     let palette = theme::palette(ui.ctx());
     let path = import.path("tets");
     if let Some(tets) = document.scene().given(&path).and_then(|text| text.replace('_', "").parse::<u64>().ok()) {
-        row_ui(ui, "Tets", "About how many tets it is filled with: more are closer, and take longer", |ui| {
+        row_ui(ui, "Tets", "About how many tets it is filled with: more are closer, and take longer", |ui, _| {
             for (name, n) in FINENESSES.into_iter().rev() {
                 let choice = choice_ui(ui, format!("import.tets.{name}"), name, tets == n, answers);
                 if choice.on_hover_text(format!("about {} tets", format::count(n as usize))).clicked() {
@@ -200,18 +217,18 @@ fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Docume
                 }
             }
         });
-        row_ui(ui, "", "", |ui| {
+        row_ui(ui, "Number", "About how many tets are asked for", |ui, name| {
             let mut new = tets;
             let field = DragValue::new(&mut new).speed(0.01 * tets as f64).range(1_000..=400_000).update_while_editing(false);
-            let field = answers.named("import.tets", ui.add(field));
+            let field = answers.named("import.tets", ui.add(field)).labelled_by(name).on_hover_text("Drag it, or click to type");
             set_number(ui, &field, path.clone(), (new != tets).then(|| new.to_string()), answers);
-            let made = format!("{} were made; asked for", format::count(scene.model.tets.len()));
+            let made = format!("{} made; asked for", format::count(scene.model.tets.len()));
             ui.label(RichText::new(made).size(11.5).color(palette.weak));
         });
     }
     let path = import.path("method");
     let current = document.scene().given(&path).unwrap_or_default().trim_matches('"').to_owned();
-    row_ui(ui, "Filled with", "How its inside is filled", |ui| {
+    row_ui(ui, "Filled with", "How its inside is filled", |ui, name| {
         let shown = METHODS.iter().find(|(word, ..)| *word == current).map_or(current.as_str(), |(_, name, _)| name);
         let combo = ComboBox::from_id_salt("import.method").width(124.0).selected_text(RichText::new(shown).size(12.5));
         let combo = combo.show_ui(ui, |ui| {
@@ -222,13 +239,14 @@ fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Docume
                 }
             }
         });
-        answers.named("import.method", combo.response);
+        answers.named("import.method", combo.response).labelled_by(name).on_hover_text("How its inside is filled");
     });
 }
 
 fn inside_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
     let mut inside = state.options.shading == Shading::Tets;
-    let box_ = ui.checkbox(&mut inside, RichText::new("Show the tets").size(12.5));
+    let box_ =
+        ui.checkbox(&mut inside, RichText::new("Show the tets").size(12.5)).on_hover_text("Draws the elements instead of the surface");
     if answers.named("import.inside", box_).changed() {
         state.options.shading = if inside { Shading::Tets } else { Shading::Smooth };
     }
@@ -241,14 +259,14 @@ fn found_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, answers: &mut UiRes
     let (glyph, color, told) = match (import.is_sound, was_mended) {
         (true, false) => (icon::CHECK_CIRCLE, palette.accent, "Sound: a closed surface"),
         (true, true) => (icon::CHECK_CIRCLE, palette.accent, "Mended: now a closed surface"),
-        (false, _) => (icon::WARNING, painted(&COLORS.left), import.verdict.as_str()),
+        (false, _) => (icon::WARNING, painted(&COLORS.left), import.short_verdict()),
     };
-    line_ui(ui, glyph, color, told);
+    short_line_ui(ui, glyph, color, told, &import.verdict);
     if let Some(checkup) = scene.checkups.first() {
         findings_ui(ui, 0, checkup, answers);
     }
     for note in &scene.notes {
         let own = note.strip_prefix(&format!("{}: ", import.body)).unwrap_or(note);
-        line_ui(ui, icon::INFO, palette.weak, own);
+        short_line_ui(ui, icon::INFO, palette.weak, own, own);
     }
 }

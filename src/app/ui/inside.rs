@@ -3,6 +3,7 @@
 use egui::{Align, Area, Button, DragValue, Id, Layout, Order, Rect, RichText, Slider, Ui, vec2};
 
 use super::access::Meaning;
+use super::import::beside;
 use super::{UiContext, UiResponse, UiState, icon, theme};
 use crate::app::format;
 
@@ -15,7 +16,10 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
         return;
     }
     let palette = theme::palette(root.ctx());
-    let area = Area::new(Id::unique("inside")).order(Order::Middle).fixed_pos(view.left_top() + vec2(12.0, 12.0));
+    // Beside the sheet of a mesh, or below the sign of a recording.
+    let top = if context.recording.is_some() { 60.0 } else { 12.0 };
+    let place = beside(view, state, context).left_top() + vec2(12.0, top);
+    let area = Area::new(Id::unique("inside")).order(Order::Middle).fixed_pos(place);
     area.show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
             ui.set_width(WIDTH);

@@ -15,6 +15,7 @@ use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::app::judge::{self, Judgement};
+use crate::app::worker::Activity;
 use crate::step::StepReport;
 
 pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -26,7 +27,7 @@ pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, ans
             Frame::new().inner_margin(Margin { left: 0, right: 8, top: 0, bottom: 0 }).show(ui, |ui| {
                 let snapshot = context.snapshot;
                 let Some(scene) = &snapshot.scene else {
-                    ui.weak("No scene is open.");
+                    no_scene_ui(ui, context);
                     return;
                 };
                 if state.selection.items().is_empty() {
@@ -52,6 +53,14 @@ pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, ans
             });
         });
     });
+}
+
+/// What a panel says where there is nothing to show yet.
+pub fn no_scene_ui(ui: &mut Ui, context: &UiContext) {
+    match &context.snapshot.activity {
+        Activity::Building { name, .. } => ui.add(Label::new(RichText::new(format!("Opening {name} …")).weak()).wrap()),
+        _ => ui.weak("No scene is open."),
+    };
 }
 
 fn section_ui(ui: &mut Ui, title: &str, open_at_first: bool, contents: impl FnOnce(&mut Ui)) {

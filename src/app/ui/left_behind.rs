@@ -7,8 +7,8 @@ use crate::app::format;
 
 pub fn left_behind_ui(root: &Ui, view: Rect, state: &UiState, answers: &mut UiResponse) {
     let Some(left) = &state.left_behind else { return };
-    let at = view.center_top() + vec2(0.0, 14.0);
-    Area::new(Id::unique("left behind")).order(Order::Foreground).fixed_pos(at).pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+    let area = Area::new(Id::unique("left behind")).order(Order::Foreground).fixed_pos(answers.card_place(view));
+    let shown = area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
         let palette = theme::palette(ui.ctx());
         theme::card(root).show(ui, |ui| {
             ui.set_max_width((view.width() - 60.0).min(430.0));
@@ -27,13 +27,16 @@ pub fn left_behind_ui(root: &Ui, view: Rect, state: &UiState, answers: &mut UiRe
             ui.add_space(4.0);
             ui.horizontal(|ui| {
                 let take_up = Button::new(RichText::new("Continue it").color(palette.on_accent)).fill(palette.accent);
-                if answers.named("left_behind.continue", ui.add(take_up.min_size(vec2(96.0, 26.0)))).clicked() {
+                let take_up = ui.add(take_up.min_size(vec2(96.0, 26.0))).on_hover_text("Opens its scene and computes its steps again");
+                if answers.named("left_behind.continue", take_up).clicked() {
                     answers.act(Action::LeftBehind(true));
                 }
-                if answers.named("left_behind.discard", ui.add(Button::new("Discard").min_size(vec2(80.0, 26.0)))).clicked() {
+                let discard = ui.add(Button::new("Discard").min_size(vec2(80.0, 26.0))).on_hover_text("Deletes what was saved of it");
+                if answers.named("left_behind.discard", discard).clicked() {
                     answers.act(Action::LeftBehind(false));
                 }
             });
         });
     });
+    answers.add_card(shown.response.rect);
 }

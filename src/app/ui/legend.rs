@@ -43,6 +43,7 @@ pub fn coloring_ui(root: &Ui, view: Rect, coloring: &Coloring, state: &mut UiSta
             ends_ui(ui, coloring, state, answers);
         });
     });
+    answers.corner = shown.response.rect.height() + 8.0;
     answers.named("colour.legend", shown.response);
 }
 

@@ -6,13 +6,13 @@ use egui::{
 };
 
 use super::access::Meaning;
-use super::commands::{command, keys_of};
+use super::commands::{command, keys_of, meaning_of};
 use super::entries::{add_menu_ui, entry_ui, with_icon};
 use super::start::short_folder;
 use super::{Action, BodyAction, CameraAction, CheckAction, Help, TimeAction, Toggle, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::file_name;
-use crate::app::film::FORMATS;
+use crate::app::film::{FORMATS, meaning_of_format};
 use crate::app::format;
 use crate::app::guide::PAGES;
 use crate::app::tools::Tool;
@@ -95,7 +95,7 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
             }
         }
         ui.separator();
-        if ui.button("Clear the list").clicked() {
+        if ui.button("Clear the list").on_hover_text("Forgets these files; the files themselves stay").clicked() {
             answers.act(Action::ClearRecent);
             ui.close();
         }
@@ -112,7 +112,8 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     named_ui(ui, answers, icon::RECORD, recording, Action::ToggleRecording);
     let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
         for (format, name, _) in FORMATS {
-            if answers.named(format!("film.{}", name.replace(' ', "_")), ui.radio(state.film.format == format, name)).clicked() {
+            let choice = ui.radio(state.film.format == format, name).on_hover_text(meaning_of_format(format));
+            if answers.named(format!("film.{}", name.replace(' ', "_")), choice).clicked() {
                 state.film.format = format;
             }
         }
@@ -161,7 +162,8 @@ fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
             radius => format!("What is {} around it", format::length(radius)),
         });
         ui.weak("Ctrl + wheel while you hold changes that");
-        if grip.radius > 0.0 && answers.named("grip.point", ui.button("A point again")).clicked() {
+        let again = |ui: &mut Ui| ui.button("A point again").on_hover_text("The mouse holds one point of a body, as at first");
+        if grip.radius > 0.0 && answers.named("grip.point", again(ui)).clicked() {
             answers.act(Action::SetGrip(Grip { radius: 0.0, ..grip }));
             ui.close();
         }
@@ -176,7 +178,8 @@ fn gallery_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answer
         ScrollArea::vertical().show(ui, |ui| scene_entries_ui(ui, state, context, answers, true));
     });
     answers.named("menu.Gallery.Experiments", experiments.response);
-    if answers.named("menu.Gallery.All", ui.button(with_icon(icon::SQUARES_FOUR, "All with pictures…"))).clicked() {
+    let all = ui.button(with_icon(icon::SQUARES_FOUR, "All with pictures…")).on_hover_text(meaning_of(&Action::Toggle(Toggle::Gallery)));
+    if answers.named("menu.Gallery.All", all).clicked() {
         state.gallery_open = true;
         ui.close();
     }
@@ -201,12 +204,17 @@ fn scene_entries_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answe
 }
 
 /// Ways to draw bodies.
-const VIEWS: [(&str, Shading); 4] =
-    [("Surfaces", Shading::Smooth), ("Wireframe", Shading::Wireframe), ("Edges_only", Shading::Edges), ("Tetrahedra", Shading::Tets)];
+const VIEWS: [(&str, Shading, &str); 4] = [
+    ("Surfaces", Shading::Smooth, "Bodies as they look"),
+    ("Wireframe", Shading::Wireframe, "Bodies with the edges of their triangles"),
+    ("Edges_only", Shading::Edges, "Only the edges of triangles, which one can look through"),
+    ("Tetrahedra", Shading::Tets, "The elements that are computed"),
+];
 
 fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    for (label, shading) in VIEWS {
-        if answers.named(format!("menu.View.{label}"), ui.radio(state.options.shading == shading, label.replace('_', " "))).clicked() {
+    for (label, shading, told) in VIEWS {
+        let choice = ui.radio(state.options.shading == shading, label.replace('_', " ")).on_hover_text(told);
+        if answers.named(format!("menu.View.{label}"), choice).clicked() {
             state.options.shading = shading;
         }
     }
@@ -234,11 +242,14 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         toggle_ui(ui, state, answers, what, on);
     }
     if context.snapshot.scene.as_ref().is_some_and(|scene| !scene.checkups.is_empty()) {
-        let faults = ui.checkbox(&mut state.checkups, "Faults of the mesh");
+        let faults = ui
+            .checkbox(&mut state.checkups, "Faults of the mesh")
+            .on_hover_text("Marks what was found wrong with it, and the list of that");
         answers.named("menu.View.Faults", faults);
     }
     if context.snapshot.scene.as_ref().is_some_and(|scene| scene.import.is_some()) {
-        let import = ui.checkbox(&mut state.import_open, "Import of the mesh");
+        let import =
+            ui.checkbox(&mut state.import_open, "Import of the mesh").on_hover_text("The sheet with its size, its direction and its tets");
         answers.named("menu.View.Import", import);
     }
     ui.separator();
@@ -262,8 +273,7 @@ fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     ui.separator();
     let parallel = Action::Camera(CameraAction::ToggleParallel);
     let entry = Button::selectable(context.is_parallel, "Orthographic").shortcut_text(keys_of(&parallel));
-    let hint = "Without perspective: what is parallel stays so, and lengths can be compared";
-    if answers.named("item.Orthographic", ui.add(entry).on_hover_text(hint)).clicked() {
+    if answers.named("item.Orthographic", ui.add(entry).on_hover_text(meaning_of(&parallel))).clicked() {
         answers.act(parallel);
         ui.close();
     }
@@ -275,26 +285,28 @@ fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
             if answers.named(format!("view.delete.{place}"), delete).clicked() {
                 answers.act(Action::Camera(CameraAction::Delete(place)));
             }
-            if answers.named(format!("view.{place}"), ui.button(&view.name)).clicked() {
+            let go = ui.button(&view.name).on_hover_text("Looks from there");
+            if answers.named(format!("view.{place}"), go).clicked() {
                 answers.act(Action::Camera(CameraAction::Go(place)));
                 ui.close();
             }
         });
     }
-    if answers.named("item.Save_view", ui.button(with_icon(icon::FLOPPY_DISK, "Save this view…"))).clicked() {
+    let save = ui.button(with_icon(icon::FLOPPY_DISK, "Save this view…")).on_hover_text(meaning_of(&Action::Toggle(Toggle::SaveView)));
+    if answers.named("item.Save_view", save).clicked() {
         state.view_name = Some(format!("View {}", context.views.len() + 1));
         ui.close();
     }
 }
 
 fn verify_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    let show = ui.button(with_icon(icon::SEAL_CHECK, "Show the checks"));
+    let show = ui.button(with_icon(icon::SEAL_CHECK, "Show the checks")).on_hover_text(meaning_of(&Action::Toggle(Toggle::Checks)));
     state.verify_open |= answers.named("menu.Verify.Show", show).clicked();
     if context.checks.running.is_some() {
         named_ui(ui, answers, icon::STOP, "Cancel the run", Action::Checks(CheckAction::Cancel));
         return;
     }
-    let all = ui.button(with_icon(icon::PLAY, "Run all checks"));
+    let all = ui.button(with_icon(icon::PLAY, "Run all checks")).on_hover_text("Computes all of them beside the simulation");
     if answers.named("menu.Verify.Run", all).clicked() {
         answers.act(Action::Checks(CheckAction::Run(None)));
         state.verify_open = true;
@@ -312,7 +324,8 @@ fn help_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     for (k, page) in PAGES.iter().enumerate() {
         let keys = if k == 0 { keys_of(&Action::Toggle(Toggle::Guide)) } else { "" };
         let entry = Button::new(with_icon(icon::BOOK_OPEN, page.title)).shortcut_text(keys);
-        if answers.named(format!("menu.Help.{}", page.file.trim_end_matches(".md")), ui.add(entry)).clicked() {
+        let entry = ui.add(entry).on_hover_text("Opens this page of the guide");
+        if answers.named(format!("menu.Help.{}", page.file.trim_end_matches(".md")), entry).clicked() {
             state.help = Some(Help::at(k));
             ui.close();
         }
@@ -335,7 +348,7 @@ fn toggle_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse, what: T
     let Some(command) = command(&Action::Toggle(what)) else { return };
     let sign = theme::icon(if on { icon::CHECK_SQUARE } else { icon::SQUARE }, 15.0);
     let entry = Button::new((sign, RichText::new(command.name))).shortcut_text(command.keys);
-    let entry = ui.add(entry);
+    let entry = ui.add(entry).on_hover_text(command.meaning);
     entry.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, command.name));
     if answers.named(format!("menu.View.{what:?}"), entry).clicked() {
         state.toggle(what);

@@ -39,7 +39,6 @@ mod value;
 mod verify;
 mod warnings;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,7 +70,7 @@ pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
 pub use path::PathField;
 pub use plots::{PlotsState, PlotsView};
-pub use record::{RecordState, RecordingView, Studio};
+pub use record::{JobView, RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
 pub use tools::ToolMarks;
@@ -112,6 +111,8 @@ pub struct UiState {
     pub verify_selected: usize,
     /// The path field, with what is typed in it.
     pub path_field: Option<PathField>,
+    /// The path that is being opened since it was typed.
+    pub path_tried: Option<PathField>,
     pub dark: bool,
     pub options: ViewOptions,
     pub inside: Inside,
@@ -222,6 +223,10 @@ pub struct Outcome {
 struct UiResponse {
     actions: Vec<Action>,
     landmarks: Vec<(String, Rect)>,
+    /// Height of the cards at the top of the view so far, in points.
+    cards: f32,
+    /// Height of what is at its lower right.
+    corner: f32,
 }
 
 impl Default for UiState {
@@ -248,6 +253,7 @@ impl Default for UiState {
             verify_open: false,
             verify_selected: 0,
             path_field: None,
+            path_tried: None,
             dark: true,
             options: ViewOptions::default(),
             inside: Inside::default(),
@@ -292,8 +298,8 @@ pub fn gallery() -> Vec<GalleryItem> {
 
 impl UiState {
     /// Tells something; with a file that can be shown in its folder.
-    pub fn tell(&mut self, notice: Notice, file: Option<PathBuf>) {
-        toasts::add_toast(&mut self.toasts, notice, file);
+    pub fn tell(&mut self, notice: Notice) {
+        toasts::add_toast(&mut self.toasts, notice);
     }
 
     /// Whether a sheet or a dialog lies over the view.
@@ -377,13 +383,15 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
         _ => view,
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
-    tools::tools_ui(root, free, state.tool, &context.marks);
+    tools::tools_ui(root, free, state.tool, &context.marks, &mut answers);
     inside::inside_ui(root, free, state, context, &mut answers);
     warnings::warnings_ui(root, free, state, context, &mut answers);
+    warnings::lone_badge_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
     hints::hints_ui(root, free, state, &mut answers);
     let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
+    let free = import::beside(free, state, context);
     context_menu::context_menu_ui(root, state, context, &mut answers);
     unsaved::unsaved_ui(root, state, context, &mut answers);
     Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
@@ -398,6 +406,16 @@ fn whole_pixels(rect: Rect, pixels_per_point: f32) -> Rect {
 impl UiResponse {
     fn act(&mut self, action: Action) {
         self.actions.push(action);
+    }
+
+    /// Where the middle of the top of the next card over the view is: below those that are there.
+    fn card_place(&self, view: Rect) -> egui::Pos2 {
+        view.center_top() + egui::vec2(0.0, 14.0 + self.cards)
+    }
+
+    /// The next card comes below this one.
+    fn add_card(&mut self, card: Rect) {
+        self.cards += card.height() + 8.0;
     }
 
     /// Names a place for the event log.

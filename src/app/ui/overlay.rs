@@ -19,7 +19,7 @@ use super::record::record_ui;
 use super::sheet::sheet_ui;
 use super::start::gallery_ui;
 use super::toasts::toasts_ui;
-use super::{Action, CameraAction, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, CameraAction, JobView, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::Activity;
 use crate::app::{contacts, format};
 use crate::cancel::Progress;
@@ -64,8 +64,9 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     if let Some(recording) = &context.recording {
         recording_ui(root, view, recording, answers);
     }
-    if let Some(part) = context.studio.exported {
-        exporting_ui(root, view, part, answers);
+    // A film of the past has the same place.
+    if let Some(job) = context.studio.job.as_ref().filter(|_| context.recording.is_none_or(|recording| recording.of.is_none())) {
+        work_ui(root, view, job.stage, job, RecordAction::EndJob { keeps: false }, answers);
     }
     if let Some(legend) = &context.contacts {
         legend_ui(root, view, legend, state.panels_visible);
@@ -208,47 +209,58 @@ fn legend_ui(root: &Ui, view: Rect, legend: &ContactLegend, panels_visible: bool
 fn recording_ui(root: &Ui, view: Rect, recording: &RecordingView, answers: &mut UiResponse) {
     let RecordingView { frames, seconds, size: [width, height], of } = *recording;
     if let Some(of) = of {
-        let told = format!("Making the film: frame {frames} of {of}");
-        return work_ui(root, view, &told, frames as f32 / of as f32, Action::Record(RecordAction::Cancel), answers);
+        let (told, part) = (format!("Making the film: frame {frames} of {of}"), frames as f32 / of as f32);
+        return work_ui(root, view, &told, &JobView { stage: "", part, may_stop: false }, RecordAction::Cancel, answers);
     }
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     painter.rect_stroke(view.shrink(1.0), CornerRadius::ZERO, Stroke::new(2.0, palette.record), egui::StrokeKind::Inside);
-    let told = format!("REC  {seconds:.2} s of film  {width} × {height}");
-    let galley = painter.layout_no_wrap(told, theme::figures(12.5), Color32::WHITE);
-    let card = Rect::from_min_size(view.left_top() + vec2(14.0, 14.0), galley.size() + vec2(34.0, 12.0));
-    painter.rect_filled(card, CornerRadius::same(9), palette.record);
-    painter.circle_filled(card.left_center() + vec2(15.0, 0.0), 4.5, Color32::WHITE);
-    painter.galley(card.min + vec2(26.0, 6.0), galley, Color32::WHITE);
-}
-
-fn exporting_ui(root: &Ui, view: Rect, part: f64, answers: &mut UiResponse) {
-    work_ui(root, view, "Exporting while it plays", part as f32, Action::Record(RecordAction::CancelExport), answers);
-}
-
-/// Work that goes on, how far it is, and how to end it.
-fn work_ui(root: &Ui, view: Rect, told: &str, part: f32, end: Action, answers: &mut UiResponse) {
-    let area = Area::new(Id::unique("work")).order(Order::Foreground).fixed_pos(view.center_top() + vec2(0.0, 16.0));
-    area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
-        let palette = theme::palette(ui.ctx());
-        theme::card(root).show(ui, |ui| {
+    let area = Area::new(Id::unique("recording")).order(Order::Foreground).fixed_pos(view.left_top() + vec2(14.0, 14.0));
+    area.show(root.ctx(), |ui| {
+        theme::card(root).fill(palette.record).show(ui, |ui| {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(told).font(theme::strong(13.5)));
-                ui.add(ProgressBar::new(part).desired_width(120.0).desired_height(6.0).fill(palette.accent).corner_radius(3));
-                if answers.named("work.cancel", ui.button("Cancel")).clicked() {
-                    answers.act(end);
+                let told = format!("REC  {seconds:.2} s of film  {width} × {height}");
+                ui.label(RichText::new(told).font(theme::figures(12.5)).color(Color32::WHITE));
+                if answers.named("recording.stop", ui.button("Stop")).on_hover_text("Ends the film and keeps it  (V)").clicked() {
+                    answers.act(Action::ToggleRecording);
+                }
+                if answers.named("recording.discard", ui.button("Throw away")).on_hover_text("Ends the film without keeping it").clicked() {
+                    answers.act(Action::Record(RecordAction::Cancel));
                 }
             });
         });
     });
 }
 
+/// Work that goes on, how far it is, and how to end it; `cancel` throws away what there is.
+fn work_ui(root: &Ui, view: Rect, told: &str, job: &JobView, cancel: RecordAction, answers: &mut UiResponse) {
+    let area = Area::new(Id::unique("work")).order(Order::Foreground).fixed_pos(answers.card_place(view));
+    let shown = area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+        let palette = theme::palette(ui.ctx());
+        theme::card(root).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(told).font(theme::strong(13.5)));
+                ui.add(ProgressBar::new(job.part).desired_width(120.0).desired_height(6.0).fill(palette.accent).corner_radius(3));
+                if job.may_stop
+                    && answers.named("work.keep", ui.button("End here")).on_hover_text("Keeps what was written so far").clicked()
+                {
+                    answers.act(Action::Record(RecordAction::EndJob { keeps: true }));
+                }
+                if answers.named("work.cancel", ui.button("Cancel")).on_hover_text("Keeps nothing of it").clicked() {
+                    answers.act(Action::Record(cancel));
+                }
+            });
+        });
+    });
+    answers.add_card(shown.response.rect);
+}
+
 /// A step that takes its time, and how to stop it.
 fn step_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
     let Some(time) = context.step_time else { return };
     root.ctx().request_repaint_after(Duration::from_millis(100));
-    let area = Area::new(Id::unique("step")).order(Order::Foreground).fixed_pos(view.center_top() + vec2(0.0, 16.0));
-    area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+    let area = Area::new(Id::unique("step")).order(Order::Foreground).fixed_pos(answers.card_place(view));
+    let shown = area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.add(Spinner::new().size(16.0).color(theme::palette(ui.ctx()).accent));
@@ -263,6 +275,7 @@ fn step_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse)
             });
         });
     });
+    answers.add_card(shown.response.rect);
 }
 
 fn building_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiResponse) {
@@ -284,7 +297,8 @@ fn building_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiRespo
                 let told = if stage.is_empty() { "reading" } else { stage };
                 ui.label(RichText::new(format!("{told}, {:.0} %", 100.0 * part)).size(12.5).color(palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    if answers.named("building.cancel", ui.button("Cancel")).clicked() {
+                    let cancel = ui.button("Cancel").on_hover_text("The scene is not opened; what was open stays");
+                    if answers.named("building.cancel", cancel).clicked() {
                         answers.act(Action::Stop);
                     }
                     if seconds > 0 {
@@ -317,13 +331,20 @@ const MOUSE: [(&str, &str); 16] = [
     ("Middle or Shift + right", "move the view"),
     ("Wheel", "zoom to the cursor"),
     ("Right click", "what can be done to it"),
-    ("Move with P held", "pin what it passes"),
-    ("  with Shift+P", "pin all in a frame"),
-    ("Arrows, rings, box", "place it at the start"),
+    ("Move with P held", "pin what it passes; Alt unpins"),
+    ("  with Shift+P", "pin all in a frame; Alt unpins"),
+    ("Arrows, rings, box", "place it while paused"),
     ("  with Ctrl", "in steps"),
     ("Double click", "look at it"),
     ("Click", "select it"),
     ("  with Ctrl or Shift", "select several"),
+];
+
+/// Keys that are no commands.
+const OTHER_KEYS: [(&str, &str); 3] = [
+    ("Ctrl and +, -, 0", "larger, smaller, usual letters"),
+    ("Page Up, Page Down", "turn the pages of the guide"),
+    ("Tab, for a path", "complete what is typed"),
 ];
 
 fn keys_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
@@ -338,11 +359,16 @@ fn keys_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
                     [("Time", Group::Time, 0), ("Window", Group::Window, 0), ("Files", Group::File, 1), ("View", Group::View, 1)]
                 {
                     let with_keys = commands().iter().filter(|command| command.group == group && !command.keys.is_empty());
-                    key_group_ui(&mut columns[column], title, with_keys.map(|command| (command.keys, command.name)));
+                    let others = OTHER_KEYS.into_iter().filter(|_| group == Group::Window);
+                    key_group_ui(&mut columns[column], title, with_keys.map(|command| (command.keys, command.name)).chain(others));
                 }
             });
         });
-        ui.vertical_centered(|ui| answers.named("keys.close", ui.add(Button::new("Close").min_size(vec2(96.0, 28.0)))).clicked()).inner
+        ui.vertical_centered(|ui| {
+            let close = ui.add(Button::new("Close").min_size(vec2(96.0, 28.0))).on_hover_text("Esc");
+            answers.named("keys.close", close).clicked()
+        })
+        .inner
     });
     state.keys_open &= !closed;
 }
@@ -400,9 +426,10 @@ fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         ui.add_space(10.0);
         ui.horizontal(|ui| {
             let save = Button::new(RichText::new("Save").color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
-            let save = answers.named("view.save", ui.add_enabled(!name.trim().is_empty(), save));
+            let save = ui.add_enabled(!name.trim().is_empty(), save).on_hover_text("Keeps the view under this name  (Enter)");
+            let save = answers.named("view.save", save);
             done = save.clicked() || (field.lost_focus() && !name.trim().is_empty() && ui.input(|i| i.key_pressed(Key::Enter)));
-            ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).clicked()
+            ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).on_hover_text("Keeps nothing  (Esc)").clicked()
         })
         .inner
     });

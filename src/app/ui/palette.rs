@@ -21,6 +21,7 @@ struct Choice {
     name: String,
     icon: &'static str,
     keys: &'static str,
+    meaning: &'static str,
     action: Action,
 }
 
@@ -99,17 +100,21 @@ fn row_ui(ui: &mut Ui, choice: &Choice, is_selected: bool) -> egui::Response {
     painter.text(rect.left_center() + vec2(18.0, 0.0), Align2::CENTER_CENTER, choice.icon, theme::icon_font(15.0), palette.accent);
     painter.text(rect.left_center() + vec2(36.0, 0.0), Align2::LEFT_CENTER, &choice.name, FontId::proportional(13.5), palette.text);
     painter.text(rect.right_center() - vec2(10.0, 0.0), Align2::RIGHT_CENTER, choice.keys, FontId::proportional(12.0), palette.weak);
-    response
+    if choice.meaning.is_empty() { response } else { response.on_hover_text(choice.meaning) }
 }
 
 /// All that can be done now.
 fn choices(state: &UiState, context: &UiContext) -> Vec<Choice> {
     let is_open = |action: &Action| *action == Action::Toggle(Toggle::Palette);
-    let of_table = commands()
-        .iter()
-        .filter(|command| command.is_enabled(state, context) && !is_open(&command.action))
-        .map(|command| Choice { name: command.name.to_owned(), icon: command.icon, keys: command.keys, action: command.action.clone() });
-    let plain = |name: String, icon, action| Choice { name, icon, keys: "", action };
+    let of_table =
+        commands().iter().filter(|command| command.is_enabled(state, context) && !is_open(&command.action)).map(|command| Choice {
+            name: command.name.to_owned(),
+            icon: command.icon,
+            keys: command.keys,
+            meaning: command.meaning,
+            action: command.action.clone(),
+        });
+    let plain = |name: String, icon, action| Choice { name, icon, keys: "", meaning: "", action };
     let scenes =
         context.gallery.iter().map(|item| plain(format!("Open {}", item.title), icon::CUBE, Action::OpenGallery(item.name.to_owned())));
     let recent = context
@@ -156,7 +161,7 @@ mod tests {
     use super::*;
 
     fn choice(name: &str) -> Choice {
-        Choice { name: name.to_owned(), icon: "", keys: "", action: Action::Quit }
+        Choice { name: name.to_owned(), icon: "", keys: "", meaning: "", action: Action::Quit }
     }
 
     fn names(query: &str, all: &[&str], chosen: &[&str]) -> Vec<String> {

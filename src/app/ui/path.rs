@@ -1,6 +1,6 @@
 //! The field for a path with what is in its folder, for where the system has no file dialog.
 
-use egui::{Align, Button, Id, Key, Layout, Modifiers, RichText, ScrollArea, TextEdit, Ui, vec2};
+use egui::{Align, Button, Id, Key, Label, Layout, Modifiers, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 use super::access::Meaning;
 use super::sheet::sheet_ui;
@@ -12,6 +12,8 @@ use crate::app::folder::{Listing, PathPurpose, expand_home};
 pub struct PathField {
     pub text: String,
     pub purpose: PathPurpose,
+    /// Why nothing came of the path, and the path.
+    fault: Option<(String, String)>,
     /// What is in its folder, and the text for which that was read.
     listing: Option<(String, Listing)>,
 }
@@ -21,7 +23,31 @@ const ROW: f32 = 24.0;
 
 impl PathField {
     pub fn new(text: String, purpose: PathPurpose) -> Self {
-        Self { text, purpose, listing: None }
+        Self { text, purpose, fault: None, listing: None }
+    }
+
+    /// Says why nothing came of the path that is typed, until it is changed.
+    pub fn refuse(&mut self, why: String) {
+        self.fault = Some((self.text.clone(), why));
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.fault.as_ref().is_some_and(|(of, _)| *of == self.text)
+    }
+
+    /// What can be seen of the path before anything is done with it.
+    fn fault_of_path(&self) -> Option<String> {
+        let path = expand_home(self.text.trim());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match self.purpose {
+            PathPurpose::SaveScene => {
+                let folder = folder.filter(|folder| !folder.is_dir())?;
+                Some(format!("There is no folder {}; choose one that is there.", folder.display()))
+            }
+            PathPurpose::Open | PathPurpose::LoadState | PathPurpose::AddMesh => {
+                (!path.exists()).then(|| format!("There is no file {}; choose one of the list, or type another.", path.display()))
+            }
+        }
     }
 
     /// Where nothing is typed yet, the folder around the program is listed.
@@ -74,6 +100,9 @@ pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         if !response.has_focus() && !response.lost_focus() {
             response.request_focus();
         }
+        if let Some((_, why)) = field.fault.as_ref().filter(|_| field.is_refused()) {
+            ui.add(Label::new(RichText::new(why).size(12.5).color(palette.error)).wrap().selectable(true));
+        }
         ui.add_space(6.0);
         let listing = field.listing();
         let first = listing.entries.first().map(|entry| listing.path(entry));
@@ -87,7 +116,8 @@ pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         let is_named = !field.text.trim().is_empty();
         ui.horizontal(|ui| {
             let open = Button::new(RichText::new(word).color(palette.on_accent)).fill(palette.accent).min_size(vec2(96.0, 28.0));
-            let open = answers.named("path.open", ui.add_enabled(is_named, open)).clicked();
+            let open = ui.add_enabled(is_named, open).on_hover_text("The file that is typed; a folder is looked into  (Enter)");
+            let open = answers.named("path.open", open).clicked();
             let enters = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
             if is_named && (open || enters) {
                 // A folder is looked into.
@@ -97,15 +127,20 @@ pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
                     false => done = true,
                 }
             }
-            answers.named("path.cancel", ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0)))).clicked()
+            let cancel = ui.add(Button::new("Cancel").min_size(vec2(96.0, 28.0))).on_hover_text("Nothing is done  (Esc)");
+            answers.named("path.cancel", cancel).clicked()
         })
         .inner
     });
-    if done {
-        answers.act(field.action());
-    }
-    if done || closed {
-        state.path_field = None;
+    match field.fault_of_path() {
+        Some(why) if done => field.refuse(why),
+        _ if done => {
+            answers.act(field.action());
+            // It comes back with its text if it cannot be opened.
+            state.path_tried = state.path_field.take().filter(|field| field.purpose == PathPurpose::Open);
+        }
+        _ if closed => state.path_field = None,
+        _ => {}
     }
 }
 
@@ -150,4 +185,24 @@ fn list_ui(ui: &mut Ui, field: &mut PathField, answers: &mut UiResponse) -> Opti
         }
     });
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_told_until_it_is_changed() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        let field = |text: String, purpose| PathField::new(text, purpose);
+        assert_eq!(field(format!("{here}/Cargo.toml"), PathPurpose::Open).fault_of_path(), None);
+        assert_eq!(field(format!("{here}/new.toml"), PathPurpose::SaveScene).fault_of_path(), None);
+        assert!(field(format!("{here}/nowhere/new.toml"), PathPurpose::SaveScene).fault_of_path().unwrap().contains("nowhere"));
+        let mut wrong = field(format!("{here}/nowhere.toml"), PathPurpose::Open);
+        assert!(wrong.fault_of_path().unwrap().contains("nowhere.toml"));
+        wrong.refuse("It is not there.".into());
+        assert!(wrong.is_refused());
+        wrong.text.pop();
+        assert!(!wrong.is_refused());
+    }
 }

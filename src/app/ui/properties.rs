@@ -1,6 +1,6 @@
 //! Every value of what is selected, to be read and changed.
 
-use egui::{Button, CornerRadius, Frame, Margin, RichText, Ui};
+use egui::{Button, CornerRadius, Frame, Margin, RichText, ScrollArea, Ui};
 
 use super::access::Meaning;
 use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
@@ -13,11 +13,13 @@ use crate::body::{BodyRef, base_name};
 use crate::material::presets::{PRESETS, Preset};
 use crate::model::{ContactMethod, Friction, Model, PairFriction};
 use crate::render::Rgb;
-use crate::scene::{SceneValue, ValueGroup};
+use crate::scene::{BodyOutline, SceneValue, ValueGroup};
 use crate::stage::{body_color, obstacle_color, rigid_color};
 
-/// Tables whose values are too many to be of use when nothing of them is given.
+/// Tables whose values are too many to be of use when nothing of them is given, and lists that are scrolled.
 const SHORT: usize = 12;
+/// Height of a pair's row, in points.
+const PAIR_ROW: f32 = 22.0;
 
 pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let (Some(scene), Some(document)) = (&context.snapshot.scene, context.document) else { return };
@@ -298,25 +300,29 @@ fn friction_ui(ui: &mut Ui, scene: &SceneInfo, document: &Document, name: &str, 
         }
         pairs.dedup();
     } else {
-        let is_given = |other: &str| friction.pairs.iter().any(|pair| is_pair(pair, [name, other]));
-        let wanted = |other: &&String| all.len() <= 8 || is_given(other);
-        pairs.extend(all.iter().filter(wanted).filter(|other| may_touch(document, [name, other])).map(|other| [name, other.as_str()]));
+        let bodies = document.scene().bodies();
+        pairs.extend(all.iter().filter(|other| may_touch(&bodies, [name, other])).map(|other| [name, other.as_str()]));
     }
     if pairs.is_empty() {
         return;
     }
     heading_ui(ui, "Friction");
-    for pair in pairs.into_iter().take(SHORT) {
-        let [a, b] = pair;
-        let label =
-            if selected.len() > 1 { format!("{a} and {b}") } else { format!("with {}", if a == b { "itself, its copies" } else { b }) };
-        pair_ui(ui, &label, &friction, document, pair, answers);
+    let label = |[a, b]: [&str; 2]| match (selected.len(), a == b) {
+        (2.., _) => format!("{a} and {b}"),
+        (_, true) => "with itself, its copies".to_owned(),
+        (_, false) => format!("with {b}"),
+    };
+    let mut row = |ui: &mut Ui, pair: [&str; 2]| pair_ui(ui, &label(pair), &friction, document, pair, answers);
+    if pairs.len() <= SHORT {
+        pairs.into_iter().for_each(|pair| row(ui, pair));
+        return;
     }
+    let list = ScrollArea::vertical().id_salt("pairs").max_height(SHORT as f32 * PAIR_ROW);
+    list.show_rows(ui, PAIR_ROW, pairs.len(), |ui, shown| pairs[shown].iter().for_each(|pair| row(ui, *pair)));
 }
 
 /// Static and driven bodies do not meet each other.
-fn may_touch(document: &Document, pair: [&str; 2]) -> bool {
-    let bodies = document.scene().bodies();
+fn may_touch(bodies: &[BodyOutline], pair: [&str; 2]) -> bool {
     let is_free = |name: &str| bodies.iter().any(|body| body.name == name && ["deformable", "rigid"].contains(&body.kind));
     let [a, b] = pair;
     let has_copies = bodies.iter().any(|body| body.name == a && (body.n_copies > 1 || body.kind == "deformable"));
@@ -348,7 +354,7 @@ fn pair_ui(ui: &mut Ui, label: &str, friction: &Friction, document: &Document, p
     let Some(field) = document.scene().field("contact.friction") else { return };
     let value = SceneValue { path: format!("pair.{}.{}", pair[0], pair[1]), field, given: None };
     ui.horizontal(|ui| {
-        ui.set_min_height(22.0);
+        ui.set_min_height(PAIR_ROW);
         let color = if own.is_some() { palette.text } else { palette.weak };
         let width = 0.62 * ui.available_width();
         let name = ui
@@ -368,6 +374,14 @@ fn pair_ui(ui: &mut Ui, label: &str, friction: &Friction, document: &Document, p
                 let values = vec![("contact.pair".to_owned(), pairs_with(friction, pair, number))];
                 answers.act(Action::Edit { values, gesture: gesture(ui) });
             }
+            let remove = || Button::new(theme::icon(icon::X, 11.0).color(palette.weak)).frame_when_inactive(false);
+            if own.is_some() {
+                let told = format!("{} and {} have friction {} again, as all pairs", pair[0], pair[1], friction.default);
+                if answers.named(format!("remove.value.{}", value.path), ui.add(remove()).meaning(told)).clicked() {
+                    let values = vec![("contact.pair".to_owned(), pairs_without(friction, pair))];
+                    answers.act(Action::Edit { values, gesture: None });
+                }
+            }
         });
     });
 }
@@ -379,6 +393,16 @@ fn pairs_with(friction: &Friction, pair: [&str; 2], value: f64) -> String {
         Some(known) => known.friction = value,
         None => pairs.push(PairFriction { a: pair[0].to_owned(), b: pair[1].to_owned(), friction: value }),
     }
+    as_list(&pairs)
+}
+
+/// The same without one of them.
+fn pairs_without(friction: &Friction, pair: [&str; 2]) -> String {
+    let others: Vec<PairFriction> = friction.pairs.iter().filter(|known| !is_pair(known, pair)).cloned().collect();
+    as_list(&others)
+}
+
+fn as_list(pairs: &[PairFriction]) -> String {
     let entry = |pair: &PairFriction| format!("{{ a = \"{}\", b = \"{}\", friction = {} }}", pair.a, pair.b, plain(pair.friction));
     format!("[{}]", pairs.iter().map(entry).collect::<Vec<_>>().join(", "))
 }
@@ -394,7 +418,7 @@ pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String]
         })
     };
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Preset").size(12.5).color(palette.weak));
+        let label = ui.label(RichText::new("Preset").size(12.5).color(palette.weak)).id;
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let shown = PRESETS.iter().find(|preset| is_it(preset)).map_or("—".to_owned(), |preset| preset.name.replace('_', " "));
             let combo = egui::ComboBox::from_id_salt("preset").width(124.0).truncate().selected_text(RichText::new(shown).size(12.5));
@@ -407,7 +431,7 @@ pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String]
                     }
                 }
             });
-            answers.named("value.preset", combo.response).on_hover_text("A real material to begin with; damping stays");
+            answers.named("value.preset", combo.response).labelled_by(label).on_hover_text("A real material to begin with; damping stays");
         });
     });
 }
@@ -446,5 +470,8 @@ mod tests {
         assert_eq!(pairs_with(&friction, ["floor", "bar"], 0.9), "[{ a = \"bar\", b = \"floor\", friction = 0.9 }]");
         let both = "[{ a = \"bar\", b = \"floor\", friction = 0.2 }, { a = \"bar\", b = \"bar\", friction = 1.0 }]";
         assert_eq!(pairs_with(&friction, ["bar", "bar"], 1.0), both);
+        let friction = Friction { default: 0.5, pairs: vec![pair("bar", "floor", 0.2), pair("bar", "bar", 1.0)] };
+        assert_eq!(pairs_without(&friction, ["floor", "bar"]), "[{ a = \"bar\", b = \"bar\", friction = 1.0 }]");
+        assert_eq!(pairs_without(&Friction { default: 0.5, pairs: vec![pair("bar", "bar", 1.0)] }, ["bar", "bar"]), "[]");
     }
 }

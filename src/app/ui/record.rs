@@ -5,8 +5,8 @@ use egui::{Align, Button, ComboBox, DragValue, Layout, RichText, ScrollArea, Ui,
 use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
-use crate::app::exporting;
-use crate::app::film::{FORMATS, Motion};
+use crate::app::exporting::{self, Span};
+use crate::app::film::{FORMATS, Motion, meaning_of_format};
 use crate::record::FilmFormat;
 
 /// What the window knows about pictures that can be made.
@@ -20,8 +20,19 @@ pub struct Studio {
     pub view: [u32; 2],
     /// The largest picture that the adapter draws [px].
     pub limit: u32,
-    /// Part of an export that is written.
-    pub exported: Option<f64>,
+    /// What is written beside the window.
+    pub job: Option<JobView>,
+}
+
+/// Files on their way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobView {
+    /// What is done now, in words.
+    pub stage: &'static str,
+    /// The part that is done, 0 to 1.
+    pub part: f32,
+    /// It can end here and keep what there is.
+    pub may_stop: bool,
 }
 
 /// A recording in progress.
@@ -55,8 +66,17 @@ pub struct RecordState {
     picture: Option<[u32; 2]>,
     picture_transparent: bool,
     export_ending: &'static str,
-    /// 0 for this moment alone.
+    export_of: ExportOf,
     export_seconds: f64,
+}
+
+/// What an export is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ExportOf {
+    #[default]
+    Moment,
+    On,
+    Past,
 }
 
 impl Default for RecordState {
@@ -69,7 +89,8 @@ impl Default for RecordState {
             picture: None,
             picture_transparent: false,
             export_ending: "glb",
-            export_seconds: 0.0,
+            export_of: ExportOf::Moment,
+            export_seconds: 2.0,
         }
     }
 }
@@ -139,27 +160,14 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
     let mut range = sheet.range.unwrap_or(recorded).map(|time| time.clamp(recorded[0], recorded[1]));
     // Grey rather than away where it says nothing: the rows below stay where they are.
     let is_of_past = sheet.from_past && studio.recorded.is_some();
-    row_ui(ui, "Between", |ui| {
-        ui.add_enabled_ui(is_of_past, |ui| {
-            for (k, name) in ["from", "to"].into_iter().enumerate() {
-                let value = DragValue::new(&mut range[k]).range(recorded[0]..=recorded[1]).speed(0.01).fixed_decimals(2).suffix(" s");
-                answers.named(format!("record.{name}"), ui.add(value)).on_hover_text("Simulated time");
-                if k == 0 {
-                    ui.label("and");
-                }
-            }
-            if ui.button("All").on_hover_text("From the first to the last recorded picture").clicked() {
-                range = recorded;
-            }
-        });
-    });
+    range_ui(ui, "record", &mut range, recorded, is_of_past, answers);
     if is_of_past {
-        range[1] = range[1].max(range[0]);
         sheet.range = (range != recorded).then_some(range);
     }
     row_ui(ui, "Format", |ui| {
         for (format, name, _) in FORMATS {
-            answers.named(format!("record.{}", name.replace(' ', "_")), ui.radio_value(&mut film.format, format, name));
+            let choice = ui.radio_value(&mut film.format, format, name).on_hover_text(meaning_of_format(format));
+            answers.named(format!("record.{}", name.replace(' ', "_")), choice);
         }
     });
     row_ui(ui, "Size", |ui| size_ui(ui, &mut film.size, studio, answers));
@@ -214,11 +222,38 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
             }
             *done = true;
         }
+        if is_recording
+            && answers.named("record.discard", ui.button("Throw away")).on_hover_text("Ends the film without keeping it").clicked()
+        {
+            answers.act(Action::Record(RecordAction::Cancel));
+            *done = true;
+        }
         let frames = (range[1] - range[0]) * film.frames_per_second.unwrap_or(studio.frames_per_second);
         if sheet.from_past {
             ui.label(RichText::new(format!("{:.0} frames", frames.floor() + 1.0)).color(theme::palette(ui.ctx()).weak));
         }
     });
+}
+
+/// A part of what was recorded, between two times [s].
+fn range_ui(ui: &mut Ui, of: &str, range: &mut [f64; 2], recorded: [f64; 2], is_enabled: bool, answers: &mut UiResponse) {
+    row_ui(ui, "Between", |ui| {
+        ui.add_enabled_ui(is_enabled, |ui| {
+            for (k, name) in ["from", "to"].into_iter().enumerate() {
+                let value = DragValue::new(&mut range[k]).range(recorded[0]..=recorded[1]).speed(0.01).fixed_decimals(2).suffix(" s");
+                answers.named(format!("{of}.{name}"), ui.add(value)).on_hover_text("Simulated time");
+                if k == 0 {
+                    ui.label("and");
+                }
+            }
+            if ui.button("All").on_hover_text("From the first to the last recorded picture").clicked() {
+                *range = recorded;
+            }
+        });
+    });
+    if is_enabled {
+        range[1] = range[1].max(range[0]);
+    }
 }
 
 fn size_ui(ui: &mut Ui, size: &mut Option<[u32; 2]>, studio: &Studio, answers: &mut UiResponse) {
@@ -272,26 +307,45 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
         }
     });
     ui.add_space(8.0);
+    let studio = &context.studio;
+    let may_be_past = studio.recorded.is_some() && exporting::is_of_surfaces(sheet.export_ending);
+    if !may_be_past && sheet.export_of == ExportOf::Past {
+        sheet.export_of = ExportOf::Moment;
+    }
     row_ui(ui, "What", |ui| {
-        let mut is_moment = sheet.export_seconds == 0.0;
-        let moment = ui.radio_value(&mut is_moment, true, "This moment");
-        answers.named("export.moment", moment);
-        let on = ui.radio_value(&mut is_moment, false, "From now on for");
-        answers.named("export.on", on).on_hover_text("The simulation plays meanwhile");
-        match (is_moment, sheet.export_seconds > 0.0) {
-            (true, _) => sheet.export_seconds = 0.0,
-            (false, false) => sheet.export_seconds = 2.0,
-            _ => {}
-        }
-        if !is_moment {
-            ui.add(DragValue::new(&mut sheet.export_seconds).range(0.05..=3600.0).speed(0.05).fixed_decimals(2).suffix(" s"))
-                .on_hover_text("Simulated time");
-        }
+        answers
+            .named("export.moment", ui.radio_value(&mut sheet.export_of, ExportOf::Moment, "This moment"))
+            .on_hover_text("As it is seen, also where you look at the past");
+        answers
+            .named("export.on", ui.radio_value(&mut sheet.export_of, ExportOf::On, "From now on"))
+            .on_hover_text("The simulation plays meanwhile");
+        let past = ui.add_enabled_ui(may_be_past, |ui| ui.radio_value(&mut sheet.export_of, ExportOf::Past, "What was recorded"));
+        answers
+            .named("export.past", past.inner)
+            .on_hover_text("A part of the timeline, without computing it again")
+            .on_disabled_hover_text("Of the past there are surfaces only: this format needs stresses and velocities, too");
     });
+    row_ui(ui, "For", |ui| {
+        let value = DragValue::new(&mut sheet.export_seconds).range(0.05..=3600.0).speed(0.05).fixed_decimals(2).suffix(" s");
+        let seconds = ui.add_enabled(sheet.export_of == ExportOf::On, value);
+        answers.named("export.seconds", seconds).on_hover_text("Simulated time");
+    });
+    let recorded = studio.recorded.unwrap_or_default();
+    let mut range = sheet.range.unwrap_or(recorded).map(|time| time.clamp(recorded[0], recorded[1]));
+    let is_of_past = sheet.export_of == ExportOf::Past;
+    range_ui(ui, "export", &mut range, recorded, is_of_past, answers);
+    if is_of_past {
+        sheet.range = (range != recorded).then_some(range);
+    }
     ui.add_space(12.0);
     let export = main_button(ui, icon::EXPORT, "Export", context.snapshot.scene.is_some());
     if answers.named("export.start", export).clicked() {
-        answers.act(Action::Record(RecordAction::Export { ending: sheet.export_ending, seconds: sheet.export_seconds }));
+        let span = match sheet.export_of {
+            ExportOf::Moment => Span::Now,
+            ExportOf::On => Span::On(sheet.export_seconds),
+            ExportOf::Past => Span::Past(range),
+        };
+        answers.act(Action::Record(RecordAction::Export { ending: sheet.export_ending, span }));
         *done = true;
     }
 }

@@ -168,7 +168,7 @@ fn marks(painter: &egui::Painter, axis: &Axis, strip: Rect, events: &[Event], pa
                     bar(since, x);
                 }
             }
-            EventKind::Edited(_) | EventKind::PutBack(_) => {
+            EventKind::Edited(_) | EventKind::PutBack(_) | EventKind::Moved(_) => {
                 let top = strip.top() + 1.0;
                 let wedge = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];
                 painter.add(egui::Shape::convex_polygon(wedge, palette.text, Stroke::new(1.0, palette.card)));
@@ -259,17 +259,19 @@ fn travelling_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiRes
     if since.elapsed().as_secs_f32() < PATIENCE {
         return;
     }
-    let area = Area::new(Id::unique("travelling")).order(Order::Foreground).fixed_pos(view.center_top() + vec2(0.0, 16.0));
-    area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
+    let area = Area::new(Id::unique("travelling")).order(Order::Foreground).fixed_pos(answers.card_place(view));
+    let shown = area.pivot(Align2::CENTER_TOP).show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.add(Spinner::new().size(16.0).color(theme::palette(ui.ctx()).accent));
                 ui.label(RichText::new(format!("Going back to step {to}")).font(theme::strong(13.5)));
                 ui.label(RichText::new(format!("computing step {at}")).font(theme::figures(12.0)).weak());
-                if answers.named("timeline.stop", ui.button("Stop")).clicked() {
+                let stop = ui.button("Stop").on_hover_text("Stays at the step that was shown before");
+                if answers.named("timeline.stop", stop).clicked() {
                     answers.act(Action::Time(TimeAction::Stop));
                 }
             });
         });
     });
+    answers.add_card(shown.response.rect);
 }

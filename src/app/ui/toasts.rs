@@ -1,6 +1,5 @@
 //! Messages at the upper right: one line, the rest on demand; they go away by themselves.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, Ui};
@@ -11,8 +10,6 @@ use crate::app::worker::{Notice, Severity};
 
 pub struct Toast {
     notice: Notice,
-    /// The file that it is about.
-    file: Option<PathBuf>,
     shown: Instant,
     /// All of it is shown.
     open: bool,
@@ -27,11 +24,11 @@ const WIDTH: f32 = 400.0;
 /// Letters that have room in the line.
 const LINE: usize = 56;
 
-pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice, file: Option<PathBuf>) {
+pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice) {
     // The same failure at each step is one message.
     toasts.retain(|toast| toast.notice != notice);
     let id = toasts.iter().map(|toast| toast.id).max().unwrap_or(0) + 1;
-    toasts.push(Toast { notice, file, shown: Instant::now(), open: false, id });
+    toasts.push(Toast { notice, shown: Instant::now(), open: false, id });
     if toasts.len() > MAX_TOASTS {
         toasts.remove(0);
     }
@@ -80,7 +77,7 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                         } else {
                             ui.add(Label::new(RichText::new(&title).size(13.0)).truncate().selectable(true)).on_hover_text(&text);
                         }
-                        if title != text || toast.file.is_some() {
+                        if title != text || toast.notice.file.is_some() {
                             ui.horizontal(|ui| buttons_ui(ui, toast, title != text, answers));
                         }
                     });
@@ -103,16 +100,19 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
 fn buttons_ui(ui: &mut Ui, toast: &mut Toast, has_more: bool, answers: &mut UiResponse) {
     if has_more {
         let word = if toast.open { "Less" } else { "Details" };
-        if answers.named("toast.details", ui.small_button(word)).clicked() {
+        let told = if toast.open { "One line again" } else { "All of the message" };
+        if answers.named("toast.details", ui.small_button(word).on_hover_text(told)).clicked() {
             toast.open = !toast.open;
             toast.shown = Instant::now();
         }
     }
-    if toast.open && answers.named("toast.copy", ui.small_button("Copy")).clicked() {
+    if toast.open
+        && answers.named("toast.copy", ui.small_button("Copy").on_hover_text("All of the message, to paste it elsewhere")).clicked()
+    {
         ui.ctx().copy_text(toast.notice.text.clone());
     }
-    if let Some(file) = &toast.file
-        && answers.named("toast.folder", ui.small_button("Show in folder")).clicked()
+    if let Some(file) = &toast.notice.file
+        && answers.named("toast.folder", ui.small_button("Show in folder").on_hover_text("Opens the folder with the file")).clicked()
     {
         answers.act(Action::ShowInFolder(file.clone()));
     }
@@ -137,7 +137,7 @@ mod tests {
     fn the_same_message_is_shown_once_and_not_too_many() {
         let mut toasts = vec![];
         for text in ["a", "b", "a", "c", "d", "e"] {
-            add_toast(&mut toasts, Notice { severity: Severity::Error, text: text.into() }, None);
+            add_toast(&mut toasts, Notice { severity: Severity::Error, text: text.into(), file: None });
         }
         let texts: Vec<&str> = toasts.iter().map(|toast| toast.notice.text.as_str()).collect();
         assert_eq!(texts, ["a", "c", "d", "e"]);

@@ -2,7 +2,7 @@
 
 use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Stroke, StrokeKind, Ui, vec2};
 
-use super::theme;
+use super::{UiResponse, theme};
 use crate::app::format;
 use crate::app::tools::Tool;
 
@@ -15,7 +15,7 @@ pub struct ToolMarks {
     pub probes: Vec<(String, Pos2)>,
 }
 
-pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks) {
+pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     let shade = Color32::from_black_alpha(130);
@@ -34,12 +34,13 @@ pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks) {
         painter.circle(*at, 4.5, palette.text, Stroke::new(1.5, shade));
     }
     if let Some(tool) = tool {
-        tag(root, view, view.center_top() + vec2(0.0, 14.0), tool.hint(), Align2::CENTER_TOP);
+        let card = tag(root, view, answers.card_place(view), tool.hint(), Align2::CENTER_TOP);
+        answers.add_card(card);
     }
 }
 
-/// Words on a small card that stays within the view.
-fn tag(root: &Ui, view: Rect, at: Pos2, words: &str, align: Align2) {
+/// Words on a small card that stays within the view; where that is.
+fn tag(root: &Ui, view: Rect, at: Pos2, words: &str, align: Align2) -> Rect {
     let palette = theme::palette(root.ctx());
     let painter = root.painter().with_clip_rect(view);
     let galley = painter.layout_no_wrap(words.to_owned(), FontId::proportional(12.5), palette.text);
@@ -53,4 +54,5 @@ fn tag(root: &Ui, view: Rect, at: Pos2, words: &str, align: Align2) {
     let frame = Stroke::new(1.0, palette.border);
     painter.rect(card, CornerRadius::same(8), palette.card.gamma_multiply(0.94), frame, StrokeKind::Inside);
     painter.galley(card.min + vec2(8.0, 4.0), galley, palette.text);
+    card
 }

@@ -6,6 +6,7 @@ use egui::{
 };
 
 use super::access::Meaning;
+use super::inspector::no_scene_ui;
 use super::{Action, ContextMenu, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
@@ -60,7 +61,7 @@ pub fn tree_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
     let frame = Frame::new().fill(palette.panel).inner_margin(Margin { left: 10, right: 4, top: 8, bottom: 8 });
     Panel::left("scene").frame(frame).exact_size(width).resizable(false).show(root, |ui| {
         let Some(scene) = &context.snapshot.scene else {
-            ui.weak("No scene is open.");
+            no_scene_ui(ui, context);
             return;
         };
         let all = all_lines(scene, context.document, &state.tree);
@@ -272,6 +273,7 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
             can_pin: false,
             pin,
             held: None,
+            is_ground: false,
         });
     } else if response.double_clicked() && !bodies.is_empty() {
         look_at(context, bodies, answers);

@@ -38,19 +38,20 @@ pub fn unsaved_ui(root: &Ui, state: &UiState, context: &UiContext, answers: &mut
         ui.horizontal(|ui| {
             let size = vec2(96.0, 28.0);
             let main = |word: &str| Button::new(RichText::new(word).color(palette.on_accent)).fill(palette.accent).min_size(size);
-            let mut add = |ui: &mut Ui, word: &str, button: Button, gives: Answer| {
-                if answers.named(format!("unsaved.{word}"), ui.add(button)).clicked() {
+            let mut add = |ui: &mut Ui, word: &str, button: Button, told: &str, gives: Answer| {
+                if answers.named(format!("unsaved.{word}"), ui.add(button).on_hover_text(told)).clicked() {
                     answer = Some(gives);
                 }
             };
             match is_on_disk {
-                true => add(ui, "discard", main("Read again"), Answer::Discard),
+                true => add(ui, "discard", main("Read again"), "The scene as its file is now", Answer::Discard),
                 false => {
-                    add(ui, "save", main("Save"), Answer::Save);
-                    add(ui, "discard", Button::new("Discard").min_size(size), Answer::Discard);
+                    add(ui, "save", main("Save"), "Writes the changes into the scene's file first", Answer::Save);
+                    add(ui, "discard", Button::new("Discard").min_size(size), "The changes are lost", Answer::Discard);
                 }
             }
-            add(ui, "cancel", Button::new(if is_on_disk { "Keep mine" } else { "Cancel" }).min_size(size), Answer::Cancel);
+            let (word, told) = if is_on_disk { ("Keep mine", "The file on the disk is left alone") } else { ("Cancel", "Nothing is done") };
+            add(ui, "cancel", Button::new(word).min_size(size), told, Answer::Cancel);
         });
         false
     });

@@ -98,12 +98,14 @@ fn header_ui(ui: &mut Ui, state: &mut UiState, board: &Board, answers: &mut UiRe
                 ui.ctx().copy_text(report.text());
             }
             if board.running.is_some() {
-                if answers.named("verify.cancel", ui.button("Cancel")).clicked() {
+                let cancel = ui.button("Cancel").on_hover_text("Ends the check that runs; results so far stay");
+                if answers.named("verify.cancel", cancel).clicked() {
                     answers.act(Action::Checks(CheckAction::Cancel));
                 }
             } else {
                 let all = Button::new(RichText::new("Run all").color(palette.on_accent)).fill(palette.accent);
-                if answers.named("verify.run", ui.add(all)).clicked() {
+                let all = ui.add(all).on_hover_text("Computes all of them beside the simulation");
+                if answers.named("verify.run", all).clicked() {
                     answers.act(Action::Checks(CheckAction::Run(None)));
                 }
             }

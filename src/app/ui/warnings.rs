@@ -4,7 +4,7 @@ use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, ScrollArea, U
 
 use super::access::Meaning;
 use super::{Action, TimeAction, UiContext, UiResponse, UiState, icon, theme};
-use crate::app::warnings::Warning;
+use crate::sim::warnings::Warning;
 
 /// The badge; none where there is nothing to warn of.
 pub fn badge_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -30,6 +30,15 @@ pub fn badge_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     if state.warnings_open {
         state.warnings_read = warnings.news;
     }
+}
+
+/// The badge over the view, where the bottom line is hidden.
+pub fn lone_badge_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
+    if state.panels_visible || context.snapshot.warnings.list().is_empty() {
+        return;
+    }
+    let area = Area::new(Id::unique("badge")).order(Order::Middle).fixed_pos(view.right_bottom() - vec2(12.0, 12.0));
+    area.pivot(Align2::RIGHT_BOTTOM).show(root.ctx(), |ui| badge_ui(ui, state, context, answers));
 }
 
 /// The list, at the lower left of the view.

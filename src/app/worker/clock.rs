@@ -48,6 +48,10 @@ pub struct RealTimeFactor {
 impl RealTimeFactor {
     pub fn after_step(&mut self, time: f64) -> Option<f64> {
         let now = Instant::now();
+        // Where time went back, what passed before says nothing.
+        if self.steps.back().is_some_and(|(_, last)| time < *last) {
+            self.steps.clear();
+        }
         self.steps.push_back((now, time));
         // At least two entries stay, however long a step takes.
         while self.steps.len() > 2 && now - self.steps[0].0 > Duration::from_secs(1) {
@@ -71,5 +75,23 @@ pub fn smooth_stages(smoothed: &mut Vec<(&'static str, f64)>, stages: &[(&'stati
             Some((_, sum)) => *sum += share,
             None => smoothed.push((name, share)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_goes_back_makes_no_negative_factor() {
+        let mut factor = RealTimeFactor::default();
+        let mut after = |time| {
+            std::thread::sleep(Duration::from_millis(1));
+            factor.after_step(time)
+        };
+        assert_eq!(after(1.0), None, "one step says nothing");
+        assert!(after(1.01).is_some_and(|factor| factor > 0.0));
+        assert_eq!(after(0.01), None, "it went back");
+        assert!(after(0.02).is_some_and(|factor| factor > 0.0));
     }
 }

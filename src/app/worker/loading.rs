@@ -8,7 +8,7 @@ use super::watch::Watch;
 use super::{Activity, Loop, Severity, Snapshot, panic_text};
 use crate::app::SceneSource;
 use crate::app::engine::Loaded;
-use crate::app::warnings::Warnings;
+use crate::sim::warnings::Warnings;
 
 impl Loop {
     pub(super) fn load(&mut self, source: SceneSource) {
@@ -37,7 +37,7 @@ impl Loop {
                 self.source = Some(source);
                 self.files = Watch::new(info.files.clone());
                 self.recording = None;
-                let Snapshot { speed, journeys, refused, failed_loads, file_changes, .. } = self.next;
+                let Snapshot { speed, journeys, refused, failed_loads, file_changes, answered, .. } = self.next;
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
                 let warnings = Arc::new(Warnings::of_scene(&info.model));
                 self.next = Snapshot {
@@ -48,6 +48,7 @@ impl Loop {
                     refused,
                     failed_loads,
                     file_changes,
+                    answered,
                     past,
                     ..Snapshot::empty()
                 };

@@ -15,7 +15,7 @@ impl Worker {
 
     /// How far the building of a scene is.
     pub fn progress(&self) -> Progress {
-        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).progress()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).1.progress()
     }
 
     /// Shows that a scene will be built before the thread has come to it.

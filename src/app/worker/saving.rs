@@ -1,22 +1,24 @@
 //! Sessions and states are saved when that is asked for, and the session in progress by itself.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Loop, Severity};
+use super::{Loop, Notice, Severity};
 use crate::app::exporting::ExportWish;
+use crate::app::job::Job;
 
 impl Loop {
     pub(super) fn save_session(&mut self, path: &Path) {
         let Some(session) = self.guarded(|engine| engine.session()) else { return };
         match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
-            Ok(()) => self.notify(Severity::Info, format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display())),
+            Ok(()) => self.notify_of_file(format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display()), path),
             Err(text) => self.notify(Severity::Error, text),
         }
     }
 
     pub(super) fn save_state(&mut self, path: &Path) {
         match self.guarded(|engine| engine.save(path)) {
-            Some(Ok(())) => self.notify(Severity::Info, format!("The state is in {}", path.display())),
+            Some(Ok(())) => self.notify_of_file(format!("The state is in {}", path.display()), path),
             Some(Err(text)) => self.notify(Severity::Error, text),
             None => {}
         }
@@ -36,23 +38,17 @@ impl Loop {
         }
     }
 
-    pub(super) fn export(&mut self, wish: Option<ExportWish>) {
-        if let Some(Err(text)) = self.guarded(|engine| engine.export(wish.as_ref())) {
-            self.notify(Severity::Error, format!("Nothing was exported: {text}"));
+    pub(super) fn export(&mut self, wish: &ExportWish, job: &Arc<Job>) {
+        match self.guarded(|engine| engine.export(wish, job)) {
+            Some(Ok(())) => {}
+            Some(Err(text)) => job.end(Err(text)),
+            None => job.end(Err("there is no simulation".into())),
         }
-        self.look_at_export();
         self.publish();
     }
 
-    /// How far an export is, and what came of it.
-    pub(super) fn look_at_export(&mut self) {
-        let Some((part, ended)) = self.guarded(|engine| engine.exported()) else { return };
-        self.next.exported = part;
-        match ended {
-            Some(Ok(told)) => self.notify(Severity::Info, told),
-            Some(Err(text)) => self.notify(Severity::Error, format!("The export ended: {text}")),
-            None => {}
-        }
+    fn notify_of_file(&self, text: String, file: &Path) {
+        self.shared.notify(Notice { severity: Severity::Info, text, file: Some(file.to_owned()) });
     }
 
     /// After a step if it is time, and at a pause: nobody knows how long that lasts.

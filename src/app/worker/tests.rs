@@ -4,6 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::*;
+use crate::app::exporting::{STARTING, Span};
+use crate::app::job::JobKind;
+use crate::app::job::tests::told;
 use crate::math::Vec3;
 use crate::model::ModelBuilder;
 use crate::render::{Camera, Light};
@@ -315,6 +318,71 @@ fn a_long_step_ends_when_it_is_no_longer_wanted() {
     let start = Instant::now();
     drop(worker);
     assert!(start.elapsed() < Duration::from_secs(1), "it waited for the step: {:?}", start.elapsed());
+}
+
+/// A saved state that is loaded ends the step, and one that cannot be read costs nothing but time.
+#[test]
+fn loading_a_state_does_not_wait_for_a_step() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    worker.send(Request::Pause);
+    let before = step(&until(&worker, |s| s.activity == Activity::Paused));
+    script.step_ms.store(600_000, Ordering::SeqCst);
+    worker.send(Request::StepOnce);
+    std::thread::sleep(Duration::from_millis(100)); // it has begun
+    script.step_ms.store(0, Ordering::SeqCst); // the next one is short
+    worker.send(Request::LoadState("a.state".into()));
+    until(&worker, |_| worker.take_notices().iter().any(|notice| notice.text.contains("no state")));
+    // The step that was wanted is made all the same.
+    until(&worker, |s| step(s) > before);
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(step(&worker.snapshot()) == before + 1 && script.cancelled.load(Ordering::SeqCst) == 1);
+}
+
+#[test]
+fn an_export_that_cannot_begin_is_over() {
+    let worker = worker(&Arc::default());
+    let wish = |job: &Job| ExportWish { path: job.path.clone(), span: Span::Now, branch: 0 };
+    let job = || Job::new(JobKind::Export, "a.glb".into(), STARTING);
+    let (without_scene, refused) = (job(), job());
+    worker.send(Request::Export(wish(&without_scene), without_scene.clone()));
+    assert!(told(&without_scene).unwrap_err().contains("no simulation"));
+    load(&worker, "a");
+    until(&worker, Snapshot::playing);
+    worker.send(Request::Export(wish(&refused), refused.clone()));
+    assert!(told(&refused).unwrap_err().contains("could be exported"));
+}
+
+/// The window knows that its wish was heard also where nothing is seen of it.
+#[test]
+fn a_start_that_fails_at_once_is_answered() {
+    let script = Arc::new(Script::default());
+    let worker = worker(&script);
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 2);
+    worker.send(Request::Pause);
+    until(&worker, |s| s.activity == Activity::Paused);
+    script.fail.store(true, Ordering::SeqCst);
+    let asked = worker.ask(Request::Play);
+    until(&worker, |s| s.answered >= asked && s.activity == Activity::Paused);
+}
+
+#[test]
+fn going_back_to_the_start_makes_no_negative_speed() {
+    let worker = worker(&Arc::default());
+    load(&worker, "a");
+    until(&worker, |s| step(s) >= 30);
+    worker.send(Request::Command(1, Command::Reset));
+    let (start, mut was_back) = (Instant::now(), false);
+    while start.elapsed() < Duration::from_millis(300) {
+        let snapshot = worker.snapshot();
+        was_back |= step(&snapshot) < 30;
+        assert!(snapshot.real_time_factor.is_none_or(|factor| factor >= 0.0), "{:?}", snapshot.real_time_factor);
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    assert!(was_back && worker.snapshot().playing());
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl StepFigures {
         }
         if let (Some(elastic), Some(over)) = (&self.elastic_step, &self.over_elastic_step) {
             let stages: Vec<String> = elastic.stages.iter().map(|(stage, ms)| format!("{stage} {ms:.3}")).collect();
-            say!("    elastic step: {:.3} ms ({})", elastic.ms, stages.join(", "));
+            say!("    elastic step: {:.3} ms in all threads ({}), {:.3} ms by the clock", elastic.ms, stages.join(", "), elastic.clock_ms);
             say!("{}", line("step / elastic step", over, 2));
         }
         let penetration = self.max_penetration.map_or_else(String::new, |depth| format!(", penetration {depth:.1e} m"));
@@ -207,7 +207,7 @@ mod tests {
         columns.add(&report(1, &[("elements", 1.0)]), 2.0);
         columns.add(&report(5, &[("elements", 1.0), ("contact solve", 6.0)]), 8.0);
         columns.add(&report(0, &[("elements", 1.0)]), 2.0);
-        let elastic_step = ElasticStep { ms: 2.0, stages: Default::default() };
+        let elastic_step = ElasticStep { ms: 2.0, clock_ms: 1.5, stages: Default::default() };
         let end =
             End { time_step: 0.01, unconverged_steps: 0, max_penetration: None, state_hash: "0".into(), elastic_step: Some(elastic_step) };
         let figures = columns.finish(end);

@@ -40,7 +40,7 @@ mod tests {
     fn a_picture_shows_its_curves_and_words() {
         let shown = |plot: Plot| {
             let outcome = Outcome { measures: vec![Measure::error("error", 0.0, 1.0, "")], plot };
-            picture(&CheckReport::new(&CHECKS[0], Ok(outcome), 0.0))
+            picture(&CheckReport::new(&CHECKS[0], "cpu", Ok(outcome), 0.0))
         };
         let plot =
             Plot::new(Axis::linear("time", "s"), Axis::linear("height", "m")).with(Style::Expected, "expected", [[0.0, 0.0], [1.0, 1.0]]);

@@ -8,7 +8,7 @@ pub static SIMULATION: Table = Table {
     title: "[simulation]",
     doc: "How time advances.",
     fields: &[
-        Field::new("time_step", Kind::Number(above_to(0.0, 1.0)), "s", Default("0.01"), "Simulated time of one step.").live(),
+        Field::new("time_step", Kind::Number(above_to(0.0, 10.0)), "s", Default("0.01"), "Simulated time of one step.").live(),
         Field::new(
             "substeps",
             Kind::Integer { min: 1, max: 100 },

@@ -293,6 +293,16 @@ impl Past {
         self.path(id).rev().find_map(|(segment, until)| segment.film.picture(step.min(until)))
     }
 
+    /// How everything looked at a time [s] of a branch, between the pictures of two steps.
+    pub fn picture_at(&self, id: BranchId, time: f64) -> Option<Picture> {
+        let places = self.places(id);
+        let next = places.partition_point(|(_, at)| *at <= time + 1e-12);
+        let (step, at) = *places.get(next.saturating_sub(1))?;
+        let picture = self.picture(id, step)?;
+        let next = places.get(next).filter(|_| at < time).and_then(|(step, _)| self.picture(id, *step));
+        Some(next.map_or_else(|| picture.clone(), |next| picture.between(&next, time)))
+    }
+
     /// The steps of a branch of which pictures are kept, with their times [s], ascending.
     pub fn places(&self, id: BranchId) -> Vec<(u64, f64)> {
         self.path(id).flat_map(|(segment, until)| segment.film.places().take_while(move |(step, _)| *step <= until)).collect()

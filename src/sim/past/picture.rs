@@ -96,7 +96,15 @@ impl Picture {
     /// where they follow from more than is kept: from what a material remembers.
     pub fn field(&self, field: Field, model: &Model, before: Option<&Picture>) -> Option<FieldValues> {
         let is_stress = matches!(field, Field::VonMises | Field::PrincipalStress);
-        if self.positions.len() != model.n_nodes() || (is_stress && model.n_state_rows() > 0) {
+        let state = self.state(model, before).filter(|_| !is_stress || model.n_state_rows() == 0)?;
+        let pressure = (field == Field::ContactPressure).then(|| ContactPressure::new(model).ok()).flatten();
+        Some(field.values(model, &state, pressure.as_ref()))
+    }
+
+    /// The state of `model` as far as the picture shows it; velocities follow from `before`, an earlier picture. None
+    /// where the picture is one of another model.
+    pub fn state(&self, model: &Model, before: Option<&Picture>) -> Option<State> {
+        if self.positions.len() != model.n_nodes() {
             return None;
         }
         let mut state = State::at_rest(model);
@@ -113,8 +121,7 @@ impl Picture {
         }
         state.time = self.time;
         state.contacts.entries.clone_from(&self.details.contacts);
-        let pressure = (field == Field::ContactPressure).then(|| ContactPressure::new(model).ok()).flatten();
-        Some(field.values(model, &state, pressure.as_ref()))
+        Some(state)
     }
 }
 

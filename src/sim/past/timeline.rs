@@ -34,6 +34,8 @@ pub enum EventKind {
     Released,
     /// A body was put back to where it started.
     PutBack(String),
+    /// Bodies were moved by hand.
+    Moved(Vec<String>),
     /// A value was changed: what, in words.
     Edited(String),
     NotConverged,
@@ -56,6 +58,7 @@ impl EventKind {
             Command::Grab { .. } => Self::Grabbed,
             Command::ReleaseGrab { .. } => Self::Released,
             Command::PutBack { body } => Self::PutBack(body.clone()),
+            Command::MoveBodies { bodies, .. } => Self::Moved(bodies.clone()),
             Command::MoveGrab { .. } | Command::Grip { .. } | Command::Reset => return None,
             Command::SetMaterial(named) => Self::Edited(format!("material \"{}\"", named.name)),
             Command::SetGravity(_) => Self::Edited("gravity".into()),
@@ -74,6 +77,7 @@ impl EventKind {
             Self::Grabbed => "A body was grabbed".into(),
             Self::Released => "It was let go".into(),
             Self::PutBack(body) => format!("{body} was dropped again"),
+            Self::Moved(bodies) => format!("Moved by hand: {}", bodies.join(", ")),
             Self::Edited(what) => format!("Changed: {what}"),
             Self::NotConverged => "The step did not converge".into(),
             Self::Limited(0) => "The step was too hard for its time: its contacts are not solved to the end".into(),

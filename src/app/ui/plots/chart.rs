@@ -97,8 +97,8 @@ pub fn chart_ui(
             response.on_hover_cursor(CursorIcon::Crosshair).on_hover_ui_at_pointer(|ui| values_ui(ui, chart, row, &curves, dark));
         }
         _ => {
-            let told = judged.map_or_else(|| chart.meaning().to_owned(), |judged| format!("{}\n{}", chart.meaning(), judged.sentence()));
-            response.on_hover_text(told);
+            let verdict = judged.map_or_else(|| chart.unjudged().to_owned(), |judged| judged.sentence());
+            response.on_hover_text(format!("{}\n{verdict}", chart.meaning()));
         }
     }
     time

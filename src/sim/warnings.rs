@@ -86,15 +86,17 @@ impl Warnings {
             None => {}
         }
         if report.attempts > whole {
+            let why = report.taken_back.as_ref().map_or_else(String::new, |cause| format!(", because {cause}"));
             let text = format!(
-                "A step was taken back and computed in smaller parts ({} attempts): it takes longer, but nothing is lost. A shorter time \
-                 step avoids it.",
+                "A step was taken back and computed in smaller parts ({} attempts){why}: it takes longer, but nothing is lost. A shorter \
+                 time step avoids it.",
                 report.attempts
             );
             self.add(Kind::TakenBack, text, at);
         }
         if report.waited > 0.0 {
-            let text = "Driven bodies waited: they would have run over what could not give way. They are now behind their given motion.";
+            let text = "Driven bodies waited, as they would have run over what could not give way: they are behind their given motion. Allow \
+                        more work to a step, or drive them more slowly.";
             self.add(Kind::Waited, text.into(), at);
         }
         for body in &report.hanging {
@@ -103,7 +105,8 @@ impl Warnings {
         }
         for body in &report.tangled {
             let text = format!(
-                "“{}” passes through itself or is inside out: its contact with itself is off until it has found back.",
+                "“{}” passes through itself or is inside out: its contact with itself is off until it has found back. If it stays so, \
+                 let it start in its own shape.",
                 model.body_name(*body)
             );
             self.add(Kind::Tangled(*body), text, at);
@@ -156,7 +159,8 @@ mod tests {
         let bad = StepReport { converged: false, ..good.clone() };
         warnings.take(&bad, 2, &model, 1);
         warnings.take(&bad, 5, &model, 1);
-        let limited = StepReport { limited: Some(12), attempts: 3, waited: 0.1, ..bad };
+        let taken_back = Some("“ball” would have gained energy, most of it in its tet 7 (the first is 0)".into());
+        let limited = StepReport { limited: Some(12), attempts: 3, taken_back, waited: 0.1, ..bad };
         warnings.take(&limited, 6, &model, 1);
         let told: Vec<_> = warnings.list().iter().map(|warning| (warning.kind.clone(), warning.when())).collect();
         let expected = [
@@ -168,6 +172,7 @@ mod tests {
         assert_eq!(told, expected.map(|(kind, when)| (kind, when.to_owned())));
         assert_eq!(warnings.news, 4);
         assert!(warnings.list()[2].text.contains("12 points"));
+        assert!(warnings.list()[1].text.contains("because “ball” would have gained energy, most of it in its tet 7"));
         // Parts of a step that is well are no attempts that failed.
         let mut parts = Warnings::default();
         parts.take(&StepReport { attempts: 4, ..good }, 1, &model, 4);
