@@ -8,6 +8,7 @@ unless another one is named.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -27,7 +28,9 @@ class Window:
 
     def __init__(self, program, arguments, size):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pliant-pictures-"))
-        screen = f"{size[0]}x{size[1]}x24"
+        # The window leaves room for the bars of a desktop.
+        self.size = size
+        screen = f"{int(1.1 * size[0])}x{size[1] + 100}x24"
         command = ["Xvfb", "-displayfd", "1", "-screen", "0", screen, "-nolisten", "tcp", "-noreset", "-fbdir", str(self.folder)]
         self.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.display = ":" + self.server.stdout.readline().decode().strip()
@@ -40,7 +43,8 @@ class Window:
             self.environment.pop(name, None)
         os.chmod(self.folder, 0o700)
         # Without the hints of a first start.
-        (self.folder / "settings.json").write_text('{ "hints_seen": true }')
+        settings = {"hints_seen": True, "window": {"size": list(size)}}
+        (self.folder / "settings.json").write_text(json.dumps(settings))
         self.program = subprocess.Popen([program, *arguments, "--log-events", str(self.log)], env=self.environment)
         self.seen = 0
         self.wait("scene loaded")
@@ -103,7 +107,9 @@ class Window:
 
     def picture(self, path):
         screen = next(self.folder.glob("Xvfb_screen*"))
-        path.write_bytes(png(*read_xwd(screen.read_bytes())))
+        _, _, rows = read_xwd(screen.read_bytes())
+        width, height = self.size
+        path.write_bytes(png(width, height, [row[:3 * width] for row in rows[:height]]))
 
     def close(self):
         for process in (self.program, self.server):

@@ -39,6 +39,9 @@ impl Running {
 
     /// Repeats a session from its start to its end.
     pub fn repeat(&mut self, session: &Session, cancel: &CancelToken) -> Result<(), String> {
+        if let Some(state) = &session.header.state {
+            self.recorded.resume(state).map_err(sentence)?;
+        }
         session.check_start(self.recorded.simulation()).map_err(sentence)?;
         for step in session.header.first_step..=session.header.last_step {
             session.commands_at(step).try_for_each(|command| self.recorded.apply(command)).map_err(sentence)?;

@@ -135,6 +135,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     simulation.set_measuring(figures.measures());
     if let Some(path) = &args.resume {
         simulation.resume_with(path, resumed_params(&flags))?;
+    } else if let Some(path) = session.as_ref().and_then(|session| session.header.state.as_ref()) {
+        simulation.resume_with(path, ResumedParams::Present)?;
     }
     if let Some(session) = &session {
         session.check_start(&simulation)?;

@@ -100,7 +100,7 @@ impl Simulation {
         let Way { from, log, to, with_last_commands } = way;
         let commands_at = |step: u64| log.at(step).iter().map(|logged| &logged.command);
         let before = log.entries.partition_point(|logged| logged.step < from.step);
-        self.restore(from, CommandLog { first_step: log.first_step, entries: log.entries[..before].to_vec() })?;
+        self.restore(from, CommandLog { entries: log.entries[..before].to_vec(), ..CommandLog::starting_as(log) })?;
         for step in from.step..*to {
             commands_at(step).try_for_each(|command| self.apply(command))?;
             match self.step_unless(cancel) {

@@ -1,9 +1,11 @@
 //! Everything that can be done to a running simulation, and the log of what was done.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::math::Vec3;
-use crate::model::{FixedParts, Friction, Integration, MAX_GRABS, NamedMaterial, Params};
+use crate::model::{FixedParts, Friction, Integration, MAX_GRABS, NamedMaterial};
 use crate::sim::grip::Grip;
 use crate::sim::setting::Setting;
 
@@ -147,13 +149,20 @@ pub struct LoggedCommand {
 pub struct CommandLog {
     /// Steps that were done at the start of the log: none, or those of the saved state that was resumed.
     pub first_step: u64,
+    /// The file of that state, where the values that the simulation had then stand at the beginning of the log.
+    pub state: Option<PathBuf>,
     pub entries: Vec<LoggedCommand>,
 }
 
 impl CommandLog {
     /// A log that starts after `first_step` steps.
     pub fn starting_at(first_step: u64) -> Self {
-        Self { first_step, entries: vec![] }
+        Self { first_step, state: None, entries: vec![] }
+    }
+
+    /// An empty log that starts where another one does.
+    pub fn starting_as(other: &Self) -> Self {
+        Self { first_step: other.first_step, state: other.state.clone(), entries: vec![] }
     }
 
     /// Logs a command. Only the last move of a grab between two steps is kept, and the last change of a value: no step
@@ -170,18 +179,16 @@ impl CommandLog {
         &self.entries[first..first + n]
     }
 
-    /// The log right after a reset: what was before counts no more, except for the parameters that it left, and for
-    /// `changed`, the commands that give all other values.
-    pub fn of_reset(params: &Params, changed: Vec<Command>) -> Self {
-        let Params { time_step, gravity, max_step_ms, integration, .. } = *params;
-        let params = [
-            Command::SetTimeStep(time_step),
-            Command::SetGravity(gravity),
-            Command::SetMaxStepMs(max_step_ms),
-            Command::SetIntegration(integration),
-        ];
-        let commands = params.into_iter().chain(changed).chain([Command::Reset]);
-        Self { first_step: 0, entries: commands.map(|command| LoggedCommand { step: 0, command }).collect() }
+    /// The log right after a reset: what was before counts no more, except for the values that it left.
+    pub fn of_reset(values: Vec<Command>) -> Self {
+        let commands = values.into_iter().chain([Command::Reset]);
+        Self { first_step: 0, state: None, entries: commands.map(|command| LoggedCommand { step: 0, command }).collect() }
+    }
+
+    /// The log right after a saved state was taken up with the values that there were.
+    pub fn of_resumed(first_step: u64, state: PathBuf, values: Vec<Command>) -> Self {
+        let entries = values.into_iter().map(|command| LoggedCommand { step: first_step, command }).collect();
+        Self { first_step, state: Some(state), entries }
     }
 }
 

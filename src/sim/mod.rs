@@ -235,13 +235,7 @@ impl Simulation {
     pub fn apply(&mut self, command: &Command) -> Result<(), CommandError> {
         self.carry_out(command)?;
         match command {
-            Command::Reset => {
-                let settings = self.changed_settings().into_iter().map(Command::Set);
-                let materials = self.changed_materials().into_iter().map(Command::SetMaterial);
-                let [friction, fixed] = [self.changed_friction().map(Command::SetFriction), self.changed_fixed().map(Command::SetFixed)];
-                let changed = settings.chain(materials).chain(friction).chain(fixed).collect();
-                self.log = CommandLog::of_reset(&self.params, changed);
-            }
+            Command::Reset => self.log = CommandLog::of_reset(self.values_as_commands()),
             _ => self.log.push(self.step, command.clone()),
         }
         Ok(())
@@ -311,6 +305,21 @@ impl Simulation {
             }
         }
         Ok(())
+    }
+
+    /// The commands that give the values of now to the scene as it starts.
+    fn values_as_commands(&self) -> Vec<Command> {
+        let Params { time_step, gravity, max_step_ms, integration, .. } = self.params;
+        let params = [
+            Command::SetTimeStep(time_step),
+            Command::SetGravity(gravity),
+            Command::SetMaxStepMs(max_step_ms),
+            Command::SetIntegration(integration),
+        ];
+        let settings = self.changed_settings().into_iter().map(Command::Set);
+        let materials = self.changed_materials().into_iter().map(Command::SetMaterial);
+        let [friction, fixed] = [self.changed_friction().map(Command::SetFriction), self.changed_fixed().map(Command::SetFixed)];
+        params.into_iter().chain(settings).chain(materials).chain(friction).chain(fixed).collect()
     }
 
     /// Goes on at the stepper's state after `step` steps, with new figures and a new log.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::grab::Held;
-use super::{Command, Simulation, SimulationError};
+use super::{Command, CommandLog, Simulation, SimulationError};
 use crate::math::{Isometry, Quat, Vec3};
 use crate::model::{
     FixedParts, Friction, History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart,
@@ -175,6 +175,11 @@ impl Simulation {
         self.backend.check_method(params.method)?;
         self.go_on_at(params, changed, &state)?;
         self.continue_from(header.step, held);
+        if whose == ResumedParams::Present {
+            // A session that begins here finds the state wherever it is repeated from.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+            self.log = CommandLog::of_resumed(header.step, path, self.values_as_commands());
+        }
         Ok(())
     }
 }

@@ -38,6 +38,9 @@ pub struct SessionHeader {
     pub set: Vec<String>,
     /// Steps of the saved state that the session went on from; none if it began at the start of the scene.
     pub first_step: u64,
+    /// The file of that state, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<PathBuf>,
     /// Steps at the end.
     pub last_step: u64,
     /// "cpu" or "gpu".
@@ -83,6 +86,7 @@ impl Simulation {
             scene,
             set,
             first_step: self.log().first_step,
+            state: self.log().state.clone(),
             last_step: self.step_index(),
             backend: self.backend().backend.into(),
             state_hash: state_hash(self.state()?),
@@ -158,7 +162,8 @@ impl Session {
         Ok(text)
     }
 
-    /// Refuses a simulation that is not where the session began.
+    /// Refuses a simulation that is not where the session began: at the start of its scene, or at the
+    /// [`state`](SessionHeader::state) that it went on from.
     pub fn check_start(&self, simulation: &Simulation) -> Result<(), SessionError> {
         let (first_step, step) = (self.header.first_step, simulation.step_index());
         if first_step == step { Ok(()) } else { Err(SessionError::OtherStart { first_step, step }) }

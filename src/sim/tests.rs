@@ -7,8 +7,9 @@ mod integration;
 mod large_bodies;
 mod limited;
 mod materials;
-mod recovery;
 mod plastic;
+mod recovery;
+mod sessions;
 mod values;
 
 use std::path::PathBuf;

@@ -95,6 +95,10 @@ fn a_body_is_hidden_locked_and_dropped_again_from_its_menu() {
     let under = window.wait("menu ");
     assert!(!under.contains("ball"), "hidden, it is not there: {under}");
     window.click("item.Show_all_bodies");
+    window.key("ctrl+z");
+    window.wait("undone what is hidden and locked");
+    window.key("ctrl+y");
+    window.wait("redone what is hidden and locked");
     window.right_click_at(ball);
     window.wait("menu ball");
     window.click("item.Fly_to_it");

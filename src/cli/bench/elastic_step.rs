@@ -84,6 +84,9 @@ mod tests {
         assert!(contacts(built.clone()) > 0, "the scene itself touches");
         let elastic = measure(built, &options).unwrap();
         let sum: f64 = elastic.stages.iter().map(|(_, ms)| ms).sum();
-        assert!(elastic.ms > 0.0 && elastic.clock_ms > 0.0 && elastic.ms == sum && elastic.stages.iter().all(|(_, ms)| *ms > 0.0), "{elastic:?}");
+        assert!(
+            elastic.ms > 0.0 && elastic.clock_ms > 0.0 && elastic.ms == sum && elastic.stages.iter().all(|(_, ms)| *ms > 0.0),
+            "{elastic:?}"
+        );
     }
 }

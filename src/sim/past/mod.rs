@@ -150,7 +150,7 @@ impl Past {
         let entries = left.1.entries.iter().take_while(|logged| logged.step < step).cloned().collect();
         let segment = self.segment();
         path.push((segment, u64::MAX));
-        let id = self.branch(path, CommandLog { first_step: left.1.first_step, entries });
+        let id = self.branch(path, CommandLog { entries, ..CommandLog::starting_as(left.1) });
         self.keep(at);
         id
     }

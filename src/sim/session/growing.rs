@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Mark, Session};
+use super::{Mark, Session, SessionHeader};
 use crate::output::OutputError;
 
 /// A file that grows with its session: lines are only added, each in one piece. While it grows nobody else can lock it.
@@ -40,7 +40,10 @@ impl GrowingSession {
         // Commands before a step that is not done may be overridden by others.
         let settled = session.commands.partition_point(|logged| logged.step < session.header.last_step);
         let known = &self.written.commands;
-        let start = |session: &Session| (session.header.scene.clone(), session.header.set.clone(), session.header.first_step);
+        let start = |session: &Session| {
+            let SessionHeader { scene, set, first_step, state, .. } = session.header.clone();
+            (scene, set, first_step, state)
+        };
         let goes_on = start(session) == start(&self.written)
             && session.header.last_step >= self.written.header.last_step
             && session.commands.starts_with(known);
@@ -82,7 +85,6 @@ mod tests {
     use super::*;
     use crate::math::Vec3;
     use crate::sim::command::{Command, LoggedCommand};
-    use crate::sim::session::SessionHeader;
 
     fn session(last_step: u64, steps: &[u64]) -> Session {
         let header = SessionHeader {
@@ -91,6 +93,7 @@ mod tests {
             scene: "bar".into(),
             set: vec![],
             first_step: 0,
+            state: None,
             last_step,
             backend: "cpu".into(),
             state_hash: format!("hash {last_step}"),
