@@ -11,6 +11,7 @@ mod odd_meshes;
 
 use lab::*;
 use odd_meshes::odd_meshes;
+use pliant::cancel::CancelToken;
 use pliant::math::{Aabb, Vec3};
 use pliant::scene::Scene;
 // For the file that the library's own tests have, too.
@@ -222,6 +223,46 @@ fn wild_drags_are_the_same_twice() {
         scene.set("simulation.max_step_ms=250").unwrap();
         let (steps, hash) = assert_never_tangled(&scene, 60, minutes);
         assert_eq!(assert_never_tangled(&scene, steps, None), (steps, hash), "{}", scene.name());
+    }
+}
+
+/// Whatever a step does, it ends within 100 ms of being told to: in landings of many bodies, of bodies too soft to stand,
+/// and where a step makes the factors of a large body.
+#[test]
+fn a_step_ends_within_a_tenth_of_a_second_of_its_cancellation() {
+    let hard: [(&str, &[&str]); 3] = [
+        ("gallery", &["material.rubber.young_modulus=50", "material.jelly.young_modulus=50"]),
+        ("bunnies", &["simulation.time_step=0.05"]),
+        ("pyramid", &["simulation.time_step=0.05"]),
+    ];
+    for (name, flags) in hard {
+        let mut scene = Scene::builtin(name).unwrap();
+        flags.iter().for_each(|flag| scene.set(flag).unwrap());
+        let mut simulation = Backend::Cpu.simulation(&scene);
+        let mut random = Random::new(7);
+        let mut waits: Vec<f64> = vec![];
+        while waits.len() < 12 {
+            let cancel = CancelToken::default();
+            let patience = 0.01 + 0.15 * random.vector().x.abs();
+            let other = cancel.clone();
+            let waiting = std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_secs_f64(patience));
+                let told = std::time::Instant::now();
+                other.cancel();
+                told
+            });
+            let stepped = simulation.step_unless(&cancel);
+            let ended = std::time::Instant::now();
+            let told = waiting.join().unwrap();
+            match stepped {
+                Err(step::StepError::Cancelled { .. }) => waits.push((ended - told).as_secs_f64() * 1e3),
+                stepped => drop(stepped.unwrap()),
+            }
+            assert!(simulation.step_index() < 400, "{name}: its steps are too short");
+        }
+        waits.sort_by(f64::total_cmp);
+        println!("{name}: stopped after {:.0} ms in the median, {:.0} at most", waits[waits.len() / 2], waits[waits.len() - 1]);
+        assert!(waits[waits.len() / 2] < 100.0, "{name}: {waits:.0?}");
     }
 }
 

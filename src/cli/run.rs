@@ -428,7 +428,7 @@ material = "rubber"
     #[test]
     fn numbers() {
         assert_eq!(parse_time_step("5e-3"), Ok(0.005));
-        for wrong in ["0", "-1", "nan", "inf", "2", "x"] {
+        for wrong in ["0", "-1", "nan", "inf", "20", "x"] {
             assert!(parse_time_step(wrong).is_err(), "{wrong}");
         }
     }

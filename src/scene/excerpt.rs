@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn flags_and_files_are_shown_too() {
-        let flag = told("format = 1\n", &["simulation.time_step=2"]);
-        assert!(flag.contains("--set simulation.time_step=2\n") && flag.contains("^^^^"), "{flag}");
+        let flag = told("format = 1\n", &["simulation.time_step=20"]);
+        assert!(flag.contains("--set simulation.time_step=20\n") && flag.contains("^^^^"), "{flag}");
         let missing = Scene::load("buny", &[]).unwrap_err().excerpts(true);
         assert!(missing.contains("--> ") && missing.contains("buny") && missing.contains('\u{1b}'), "{missing}");
     }

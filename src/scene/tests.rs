@@ -256,7 +256,7 @@ fn flags_that_are_wrong_name_themselves() {
 #[test]
 fn a_refused_change_leaves_the_scene_alone() {
     let mut scene = with(&[]).unwrap();
-    assert!(scene.set("simulation.time_step=9").is_err());
+    assert!(scene.set("simulation.time_step=90").is_err());
     assert_eq!(scene.content.params.time_step, 0.02);
     scene.set("simulation.time_step=0.04").unwrap();
     assert_eq!(scene.content.params.time_step, 0.04);

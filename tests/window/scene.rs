@@ -83,9 +83,14 @@ impl Drop for SceneFile {
 
 /// Plays for some steps; then where a body is in the window [px].
 fn place_after(window: &mut Driver, steps: u64, body: &str) -> [i32; 2] {
-    let from = step_of(&window.last("step ").unwrap());
     window.key("space");
     window.wait("activity Playing");
+    pause_after(window, steps, body)
+}
+
+/// The same of one that plays.
+fn pause_after(window: &mut Driver, steps: u64, body: &str) -> [i32; 2] {
+    let from = step_of(&window.last("step ").unwrap());
     window.wait_for("some steps", |line| line.starts_with("step ") && step_of(line) >= from + steps);
     window.key("space");
     window.wait("activity Paused");
@@ -129,11 +134,13 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     window.wait("activity Paused");
     let stiff = place(&mut window, "bar");
 
+    window.key("space");
+    window.wait("activity Playing");
     window.click("tree.material.soft");
     window.wait("selected material.soft");
     set(&mut window, "value.material.soft.young_modulus", "4e6");
     window.wait("edited material.soft.young_modulus=4000000.0");
-    let soft = place_after(&mut window, 60, "bar");
+    let soft = pause_after(&mut window, 60, "bar");
     assert!(soft[1] >= stiff[1] + 4, "it must sag: {stiff:?} {soft:?}");
 
     window.key("ctrl+z");

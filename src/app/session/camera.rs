@@ -10,7 +10,7 @@ use crate::app::views::NamedView;
 use crate::app::worker::Severity;
 use crate::geometry::Shape;
 use crate::math::{Aabb, Vec3};
-use crate::model::{Mobility, Model, RigidBody};
+use crate::model::{Mobility, Model, Obstacle};
 
 /// Height of the level floor [m].
 fn floor(model: &Model) -> Option<f64> {
@@ -24,8 +24,7 @@ fn floor(model: &Model) -> Option<f64> {
 fn level_top(model: &Model) -> Option<f64> {
     let free = model.rigid_bodies.iter().filter(|body| body.is_free()).flat_map(|body| body.positions(&body.pose));
     let free = Aabb::of(&model.rest_positions.iter().copied().chain(free).collect::<Vec<_>>());
-    let top = |body: &RigidBody| {
-        let points: Vec<Vec3> = body.positions(&body.pose).collect();
+    let top = |points: Vec<Vec3>| {
         let bounds = Aabb::of(&points);
         let is_below = bounds.max.y <= free.min.y;
         let is_wide = [0, 2].into_iter().all(|k| bounds.min[k] <= free.min[k] && bounds.max[k] >= free.max[k]);
@@ -33,7 +32,14 @@ fn level_top(model: &Model) -> Option<f64> {
         (is_below && is_wide && at_top > 3).then_some(bounds.max.y)
     };
     let still = model.rigid_bodies.iter().filter(|body| matches!(body.mobility, Mobility::Driven(None)));
-    still.filter_map(top).reduce(f64::max)
+    let boxes = model.obstacles.iter().filter(|obstacle| obstacle.motion.is_none()).filter_map(corners_of_box);
+    still.map(|body| body.positions(&body.pose).collect()).chain(boxes).filter_map(top).reduce(f64::max)
+}
+
+fn corners_of_box(obstacle: &Obstacle) -> Option<Vec<Vec3>> {
+    let Shape::Box { half_extents } = obstacle.shape else { return None };
+    let corner = |i: usize| Vec3::from_fn(|axis, _| if i >> axis & 1 == 1 { half_extents[axis] } else { -half_extents[axis] });
+    Some((0..8).map(|i| (obstacle.pose * nalgebra::Point3::from(corner(i))).coords).collect())
 }
 
 /// Bodies that are further above the floor than so many times their size are followed on their way down.
