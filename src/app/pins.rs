@@ -146,12 +146,13 @@ fn nearest_distance(points: &[Vec3], x: &Vec3) -> f64 {
     least
 }
 
-/// Whether the vertex of the bodies of a name that is nearest to the middle of a ball, at rest, is chosen (a flag for
-/// each vertex of the surface).
+/// Whether a vertex that a ball holds is chosen, or the one that is nearest to its middle: of the bodies of a name, at
+/// rest. `is_chosen`: a flag for each vertex of the surface.
 pub fn is_ball_chosen(model: &Model, name: &str, is_chosen: &[bool], ball: &Ball) -> bool {
     let own = model.surface.bodies.iter().enumerate().filter(|(_, body)| base_name(&model.bodies[**body as usize].name) == name);
     let distances = own.map(|(vertex, _)| ((rest_vertex(model, vertex) - ball.center).norm(), vertex));
-    distances.min_by(|(a, _), (b, _)| a.total_cmp(b)).is_some_and(|(_, vertex)| is_chosen[vertex])
+    let is_held = |(distance, vertex): (f64, usize)| distance <= ball.radius && is_chosen[vertex];
+    distances.clone().any(is_held) || distances.min_by(|(a, _), (b, _)| a.total_cmp(b)).is_some_and(|(_, vertex)| is_chosen[vertex])
 }
 
 /// A list of fixed parts, as TOML, with one more.

@@ -189,7 +189,7 @@ impl Session {
         });
         let changed: Vec<(String, String)> = changed.collect();
         if changed.is_empty() {
-            let told = if unpins { "The middle of no pin is in the frame" } else { "Nothing of a soft body is in the frame" };
+            let told = if unpins { "Nothing of a pin is in the frame" } else { "Nothing of a soft body is in the frame" };
             self.tell(Severity::Info, told.to_owned());
         } else {
             self.edit(&changed, None);
