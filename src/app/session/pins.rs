@@ -115,7 +115,8 @@ impl Session {
     pub(super) fn paint_pins(&mut self, context: &egui::Context) {
         // A short press may begin and end between two frames.
         let is_down = |input: &egui::InputState| input.key_down(egui::Key::P) || input.key_pressed(egui::Key::P);
-        let (is_down, at, modifiers) = context.input(|input| (is_down(input), input.pointer.latest_pos(), input.modifiers));
+        let (is_down, at, press) = context.input(|input| (is_down(input), input.pointer.latest_pos(), press(input, egui::Key::P)));
+        let (pressed_at, modifiers) = press.unwrap_or_else(|| (at, context.input(|input| input.modifiers)));
         let typing = context.text_edit_focused() || self.ui.is_modal();
         if self.grab.is_none() && is_down && !typing && !(modifiers.ctrl || modifiers.command) {
             let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);
@@ -123,7 +124,7 @@ impl Session {
                 && self.is_over_view(context, at)
                 && self.stroke.as_ref().is_none_or(|stroke| stroke.last.is_none_or(moved))
             {
-                let corner = modifiers.shift.then_some(at);
+                let corner = pressed_at.filter(|_| modifiers.shift);
                 let stroke = self.stroke.get_or_insert_with(|| Stroke { unpins: modifiers.alt, corner, ..Stroke::default() });
                 stroke.last = Some(at);
                 if stroke.corner.is_none() {
@@ -151,8 +152,8 @@ impl Session {
         }
     }
 
-    /// Pins what of the soft bodies appears in a part of the window, seen or not, or takes the pins away whose middles
-    /// appear there; if some bodies are selected, of these alone.
+    /// Pins what of the soft bodies appears in a part of the window, seen or not, or takes the pins away of which
+    /// something appears there; if some bodies are selected, of these alone.
     pub(super) fn pin_frame(&mut self, found: &Found, frame: &Rect, unpins: bool) {
         let (Some(scene), Some(document)) = (&found.snapshot.scene, &self.document) else { return };
         let (model, selection) = (&scene.model, &self.ui.selection);
@@ -237,4 +238,20 @@ impl Session {
             .find(|grab| super::grabs::is_of_mouse(grab.id) && [grab.point, grab.target].iter().any(|p| distance(p).is_some()));
         (pin, grab.map(|grab| grab.id))
     }
+}
+
+/// Where the pointer was when a key went down in this frame, and what was held with it: a slow frame brings all at once,
+/// and the pointer may have moved on since.
+fn press(input: &egui::InputState, key: egui::Key) -> Option<(Option<Pos2>, egui::Modifiers)> {
+    let mut at = input.pointer.latest_pos().map(|now| now - input.pointer.delta());
+    for event in &input.events {
+        match event {
+            egui::Event::PointerMoved(to) => at = Some(*to),
+            egui::Event::Key { key: pressed, pressed: true, repeat: false, modifiers, .. } if *pressed == key => {
+                return Some((at, *modifiers));
+            }
+            _ => {}
+        }
+    }
+    None
 }
