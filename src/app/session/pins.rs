@@ -115,9 +115,15 @@ impl Session {
     pub(super) fn paint_pins(&mut self, context: &egui::Context) {
         // A short press may begin and end between two frames.
         let is_down = |input: &egui::InputState| input.key_down(egui::Key::P) || input.key_pressed(egui::Key::P);
-        let (is_down, at, press) = context.input(|input| (is_down(input), input.pointer.latest_pos(), press(input, egui::Key::P)));
+        let (is_down, at, press) = context.input(|input| (is_down(input), input.pointer.latest_pos(), pointer_at(input, true)));
         let (pressed_at, modifiers) = press.unwrap_or_else(|| (at, context.input(|input| input.modifiers)));
         let typing = context.text_edit_focused() || self.ui.is_modal();
+        // A frame ends where the key is let go, even if the picture has not seen the way there.
+        if let Some(stroke) = self.stroke.as_mut().filter(|stroke| stroke.corner.is_some())
+            && let Some((Some(at), _)) = context.input(|input| pointer_at(input, false))
+        {
+            stroke.last = Some(at);
+        }
         if self.grab.is_none() && is_down && !typing && !(modifiers.ctrl || modifiers.command) {
             let moved = |last: Pos2| at.is_some_and(|at| at.distance(last) > 4.0);
             if let Some(at) = at
@@ -240,14 +246,14 @@ impl Session {
     }
 }
 
-/// Where the pointer was when a key went down in this frame, and what was held with it: a slow frame brings all at once,
-/// and the pointer may have moved on since.
-fn press(input: &egui::InputState, key: egui::Key) -> Option<(Option<Pos2>, egui::Modifiers)> {
+/// Where the pointer was when P went down, or up, since the last picture, and what was held with it: a slow picture
+/// brings all at once, and the pointer may have moved on since.
+fn pointer_at(input: &egui::InputState, goes_down: bool) -> Option<(Option<Pos2>, egui::Modifiers)> {
     let mut at = input.pointer.latest_pos().map(|now| now - input.pointer.delta());
     for event in &input.events {
         match event {
             egui::Event::PointerMoved(to) => at = Some(*to),
-            egui::Event::Key { key: pressed, pressed: true, repeat: false, modifiers, .. } if *pressed == key => {
+            egui::Event::Key { key: egui::Key::P, pressed, repeat: false, modifiers, .. } if *pressed == goes_down => {
                 return Some((at, *modifiers));
             }
             _ => {}
