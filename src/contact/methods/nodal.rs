@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::cancel::CancelToken;
 use crate::contact::{Constraint, JacobianEntry, Law, Problem, Scale};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
@@ -16,8 +17,10 @@ const ENTRY_WORK: usize = 250;
 
 /// Groups of contacts that share nodes, each with a copy of its rows, close together in memory.
 #[derive(Debug)]
-pub struct Nodal {
+pub struct Nodal<'a> {
     groups: Vec<Group>,
+    /// Sweeps end once it is cancelled: nobody takes their forces then.
+    cancel: &'a CancelToken,
 }
 
 #[derive(Debug)]
@@ -48,9 +51,9 @@ struct Row {
     give: Vec3,
 }
 
-impl Nodal {
+impl<'a> Nodal<'a> {
     /// `blocks`: of each contact what it moves by its own force [m/N].
-    pub fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
+    pub fn new(problem: &Problem<'a>, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
         // Contacts are joined with the first one on each of their unknowns.
         let mut classes = DisjointSets::new(contacts.len());
         let mut first_on = vec![usize::MAX; problem.system.len()];
@@ -68,7 +71,7 @@ impl Nodal {
         (0..contacts.len()).for_each(|k| members[classes.root(k)].push(k));
         members.retain(|members| !members.is_empty());
         let groups = members.par_iter().map(|members| Group::new(problem, contacts, laws, blocks, members)).collect();
-        Self { groups }
+        Self { groups, cancel: problem.cancel }
     }
 
     #[cfg(test)]
@@ -80,7 +83,8 @@ impl Nodal {
     /// each group until no force changes the motion of its contact by more than `tolerance` [m]. Returns the work of
     /// that [bytes].
     pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
-        let work = self.groups.par_iter_mut().map(|group| group.solve(p, base, tolerance, max_sweeps) * group.sweep_work()).sum();
+        let cancel = self.cancel;
+        let work = self.groups.par_iter_mut().map(|group| group.solve(p, base, tolerance, max_sweeps, cancel) * group.sweep_work()).sum();
         for group in &self.groups {
             group.rows.iter().zip(&group.forces).for_each(|(row, force)| p[row.contact as usize] = *force);
         }
@@ -136,7 +140,7 @@ impl Group {
     }
 
     /// Returns how many sweeps it took.
-    fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
+    fn solve(&mut self, p: &[Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize, cancel: &CancelToken) -> u64 {
         self.forces.clear();
         self.forces.extend(self.rows.iter().map(|row| p[row.contact as usize]));
         self.put_impulses();
@@ -145,7 +149,7 @@ impl Group {
         let moved = unknowns.iter().zip(&*inverses).zip(&*impulses);
         velocities.extend(moved.map(|((unknown, inverse), impulse)| base[*unknown as usize] + inverse * impulse));
         let mut sweeps = 0;
-        while sweeps < max_sweeps {
+        while sweeps < max_sweeps && !cancel.has_been_cancelled() {
             let mut largest = 0.0f64;
             for i in 0..rows.len() {
                 let k = if sweeps % 2 == 0 { i } else { rows.len() - 1 - i };
