@@ -99,7 +99,7 @@ impl Session {
     fn placed_now(&self) -> Option<(Placed, Vec3)> {
         let (scene, view) = (self.shown.scene.as_ref()?, self.shown.view.as_ref()?);
         let bodies = self.ui.selection.bodies(&scene.model);
-        if bodies.is_empty() || !bodies.iter().all(|body| scene.model.is_movable(*body)) {
+        if bodies.is_empty() || !bodies.iter().all(|body| moves_freely(&scene.model, *body)) {
             return None;
         }
         let bounds: Vec<Aabb> = bodies.iter().map(|body| bounds_now(&scene.model, view, *body)).collect::<Option<_>>()?;
@@ -194,6 +194,12 @@ impl Session {
             self.build_anew(false);
         }
     }
+}
+
+/// What is pinned somewhere is pulled, not carried.
+fn moves_freely(model: &Model, body: BodyRef) -> bool {
+    let is_pinned = || model.fixed[model.bodies[body.index()].nodes.clone()].contains(&true);
+    model.is_movable(body) && !(body.is_deformable() && is_pinned())
 }
 
 /// The box around a body where a view has it; none where its positions are on the device only.
