@@ -200,12 +200,12 @@ fn assert_never_tangled(scene: &Scene, steps: u32, minutes: Option<f64>) -> (u32
 
 #[test]
 fn wild_drags_never_tangle_strings() {
-    assert_never_tangled(&Scene::builtin("strings").unwrap(), 300, None);
+    assert_never_tangled(&Scene::builtin("strings").unwrap(), 300, soak_minutes());
 }
 
 #[test]
 fn wild_drags_never_tangle_rings() {
-    assert_never_tangled(&Scene::builtin("rings").unwrap(), 100, None);
+    assert_never_tangled(&Scene::builtin("rings").unwrap(), 100, soak_minutes());
 }
 
 /// The same hand comes to the same bits, within the budget of the window, too. With PLIANT_SOAK_MINUTES in every scene
@@ -226,8 +226,8 @@ fn wild_drags_are_the_same_twice() {
     }
 }
 
-/// Whatever a step does, it ends within 100 ms of being told to: in landings of many bodies, of bodies too soft to stand,
-/// and where a step makes the factors of a large body.
+/// Whatever a step does, it ends within 100 ms of being told to: in landings of many bodies, of bodies too soft to
+/// stand, and where a step makes the factors of a large body.
 #[test]
 fn a_step_ends_within_a_tenth_of_a_second_of_its_cancellation() {
     let hard: [(&str, &[&str]); 3] = [

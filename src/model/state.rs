@@ -89,10 +89,10 @@ impl RigidState {
     /// [kg m^2]: about its centre of mass, in space at the start.
     ///
     /// Velocities stand between positions: with w0 the body has come, with w1 it goes on. What does not change is the
-    /// angular momentum half a turn back and half a turn on, `exp(dt w0 / 2)^T I w0 = exp(dt w1 / 2) I w1`. So |I w| is kept
-    /// to rounding, and the energy does not drift, as time may run either way. A gyroscopic torque of the start, `-w x I w`,
-    /// adds to both in each step. Where a step turns the body so far that there is no answer nearby, it goes on as it turns
-    /// now, which keeps both, too.
+    /// angular momentum half a turn back and half a turn on, `exp(dt w0 / 2)^T I w0 = exp(dt w1 / 2) I w1`. So |I w| is
+    /// kept to rounding, and the energy does not drift, as time may run either way. A gyroscopic torque of the start,
+    /// `-w x I w`, adds to both in each step. Where a step turns the body so far that there is no answer nearby, it goes
+    /// on as it turns now, which keeps both, too.
     pub fn free_spin(&self, inertia: &Mat3, dt: f64) -> Vec3 {
         let half_turn = |w: &Vec3| Quat::from_scaled_axis(w * (0.5 * dt));
         // The change of `half_turn(w).inverse() * l` with w, where it comes to `turned`.

@@ -1,6 +1,5 @@
 //! Bodies that are carried to another place in the middle of a run, as they are: deformed, in motion.
 
-use super::checker::PenetrationChecker;
 use super::{CommandError, Simulation, finite, start};
 use crate::body::BodyRef;
 use crate::math::{Isometry, Quat, Vec3};
@@ -26,8 +25,7 @@ impl Simulation {
         state.contacts.entries.clear();
         state.history.clear();
         // The induction of contact needs a start without crossings.
-        let checker = PenetrationChecker::new(&model);
-        if let Err(found) = start::check_start(&checker, &model, &state, self.params.contact_tolerance) {
+        if let Err(found) = start::check_start(&self.checker, &model, &state, self.params.contact_tolerance) {
             // What overlaps elsewhere is not of this motion, but the error does not name all.
             let is_moved = |overlap: &&start::StartOverlap| overlap.bodies.iter().any(|name| names.contains(name));
             let of_motion = found.named.iter().find(is_moved).or(found.named.first().filter(|_| found.more > 0));
@@ -70,8 +68,9 @@ fn carry(state: &mut State, model: &Model, body: BodyRef, motion: &Isometry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{BackendChoice, Scene, build};
-    use crate::sim::{Command, Options};
+    use crate::scene::BackendChoice;
+    use crate::sim::Command;
+    use crate::sim::tests::{self, state_after};
 
     const SCENE: &str = "format = 1\n[simulation]\ntime_step = 0.005\n[material.gum]\n\
                          [[body]]\nname = \"first\"\nmaterial = \"gum\"\nshape = { type = \"box\", size = [0.2, 0.2, 0.2], cells = [2, 2, 2] }\n\
@@ -85,14 +84,7 @@ mod tests {
                          [[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
 
     fn simulation() -> Simulation {
-        let scene = Scene::from_text("s", "s.toml", SCENE, None, &[]).unwrap();
-        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
-        Simulation::new(build(&scene).unwrap(), &options).unwrap()
-    }
-
-    fn state_after(simulation: &mut Simulation, steps: usize) -> State {
-        (0..steps).for_each(|_| drop(simulation.step().unwrap()));
-        simulation.state().unwrap().clone()
+        tests::simulation(BackendChoice::Cpu, SCENE, &[])
     }
 
     fn motion(bodies: &[&str], translation: Vec3, rotation: Vec3) -> Command {

@@ -1,6 +1,5 @@
 //! A body that goes back to where it started while the others go on.
 
-use super::checker::PenetrationChecker;
 use super::{CommandError, Simulation, start};
 use crate::body::BodyRef;
 use crate::model::{Body, Model, State, Tet};
@@ -16,8 +15,7 @@ impl Simulation {
         // Nothing of the others is warm where this one is part of it, and a step of second order begins anew.
         state.contacts.entries.clear();
         state.history.clear();
-        let checker = PenetrationChecker::new(&model);
-        start::check_start(&checker, &model, &state, self.params.contact_tolerance)
+        start::check_start(&self.checker, &model, &state, self.params.contact_tolerance)
             .map_err(|fault| CommandError::NoRoom { body: name.to_owned(), fault: fault.to_string() })?;
         self.stepper.set_state(&state).map_err(|error| CommandError::Step(error.to_string()))
     }
@@ -54,9 +52,9 @@ fn copy(to: &mut State, from: &State, model: &Model, body: BodyRef) {
 #[cfg(test)]
 mod tests {
     use crate::math::Vec3;
-    use crate::model::State;
-    use crate::scene::{BackendChoice, Scene, build};
-    use crate::sim::{Command, Options, Simulation};
+    use crate::scene::BackendChoice;
+    use crate::sim::tests::{self, state_after};
+    use crate::sim::{Command, Simulation};
 
     const SCENE: &str = "format = 1\n[material.gum]\n\
                          [[body]]\nname = \"first\"\nmaterial = \"gum\"\nshape = { type = \"box\", size = [0.2, 0.2, 0.2], cells = [1, 1, 1] }\n\
@@ -67,14 +65,7 @@ mod tests {
                          [[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
 
     fn simulation() -> Simulation {
-        let scene = Scene::from_text("s", "s.toml", SCENE, None, &[]).unwrap();
-        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
-        Simulation::new(build(&scene).unwrap(), &options).unwrap()
-    }
-
-    fn state_after(simulation: &mut Simulation, steps: usize) -> State {
-        (0..steps).for_each(|_| drop(simulation.step().unwrap()));
-        simulation.state().unwrap().clone()
+        tests::simulation(BackendChoice::Cpu, SCENE, &[])
     }
 
     #[test]

@@ -84,6 +84,11 @@ fn steps(simulation: &mut Simulation, n: usize) {
     (0..n).for_each(|_| drop(simulation.step().unwrap()));
 }
 
+pub(super) fn state_after(simulation: &mut Simulation, n: usize) -> State {
+    steps(simulation, n);
+    simulation.state().unwrap().clone()
+}
+
 /// The state without what is only drawn.
 fn state(simulation: &mut Simulation) -> State {
     let mut state = simulation.state().unwrap().clone();
