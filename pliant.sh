@@ -27,6 +27,4 @@ else
     say "Building Pliant; the first time takes some minutes."
 fi
 (cd "$root" && cargo build --release --locked --bin pliant "${quiet[@]}") || die "Pliant could not be built (see above)."
-# Without a session of a desktop Mesa's choice of a device complains on stderr that there is none.
-[ -n "${XDG_RUNTIME_DIR:-}" ] || export NODEVICE_SELECT=1
 exec "$program" "$@"

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shared by the work and by everybody who may end it. A cancelled token stays cancelled: new work gets a new token.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<Flag>);
+#[derive(Clone, Debug)]
+pub struct CancelToken {
+    flag: Arc<Flag>,
+    /// Where the work that has this copy begins and ends in the whole, 0 to 1.
+    span: [f32; 2],
+}
 
 #[derive(Debug, Default)]
 struct Flag {
@@ -28,39 +32,75 @@ pub struct Progress {
     pub part: f32,
 }
 
+/// Loops over many small items ask, and say how far they are, once in so many.
+const ITEMS_PER_QUESTION: usize = 1 << 14;
+
 /// The work was cancelled before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
+impl Default for CancelToken {
+    fn default() -> Self {
+        Self { flag: Arc::default(), span: [0.0, 1.0] }
+    }
+}
+
 impl CancelToken {
+    /// A copy for a part of the work: 0 to 1 of what it reports is `from` to `to` of this one.
+    pub fn part(&self, from: f32, to: f32) -> Self {
+        Self { flag: self.flag.clone(), span: [self.in_whole(from), self.in_whole(to)] }
+    }
+
+    fn in_whole(&self, part: f32) -> f32 {
+        // Exact at both ends.
+        let ([start, end], part) = (self.span, part.clamp(0.0, 1.0));
+        start * (1.0 - part) + end * part
+    }
+
     pub fn cancel(&self) {
-        self.0.is_cancelled.store(true, Ordering::Relaxed);
+        self.flag.is_cancelled.store(true, Ordering::Relaxed);
     }
 
     pub fn is_cancelled(&self) -> bool {
         #[cfg(test)]
         self.count_question();
-        self.0.is_cancelled.load(Ordering::Relaxed)
+        self.flag.is_cancelled.load(Ordering::Relaxed)
     }
 
     /// The same for work that asks very often; tests do not count these questions.
     pub fn has_been_cancelled(&self) -> bool {
-        self.0.is_cancelled.load(Ordering::Relaxed)
+        self.flag.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The work says how far it is.
+    /// The work says what it does now, and how far it is.
     pub fn report(&self, stage: &'static str, part: f32) {
-        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { stage, part };
+        *self.flag.progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { stage, part: self.in_whole(part) };
+    }
+
+    /// The stage that was reported last is so far, unless another thread has said more.
+    pub fn reached(&self, part: f32) {
+        let mut progress = self.flag.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.part = progress.part.max(self.in_whole(part));
     }
 
     pub fn progress(&self) -> Progress {
-        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.flag.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An error once the token is cancelled, for `?` between the parts of the work.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// The same in a loop over `all` small items, of which `done` are done: it asks now and then, and says how far the
+    /// loop is.
+    pub fn check_item(&self, done: usize, all: usize) -> Result<(), Cancelled> {
+        if (done + 1).is_multiple_of(ITEMS_PER_QUESTION) {
+            self.reached(done as f32 / all as f32);
+            self.check()?;
+        }
+        Ok(())
     }
 }
 
@@ -69,7 +109,7 @@ impl CancelToken {
     /// A token that says no `n` times and is cancelled then: the middle of some work, without a clock.
     pub fn after(n: u32) -> Self {
         let token = Self::default();
-        token.0.questions_left.store(n + 1, Ordering::Relaxed);
+        token.flag.questions_left.store(n + 1, Ordering::Relaxed);
         token
     }
 
@@ -81,7 +121,7 @@ impl CancelToken {
 
     fn count_question(&self) {
         let one_less = |left: u32| left.checked_sub(1);
-        if self.0.questions_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) == Ok(1) {
+        if self.flag.questions_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) == Ok(1) {
             self.cancel();
         }
     }
@@ -101,6 +141,40 @@ mod tests {
         std::thread::scope(|scope| scope.spawn(move || token.cancel()).join().unwrap());
         assert_eq!((copy.check(), copy.is_cancelled()), (Err(Cancelled), true));
         assert_eq!(other.check(), Ok(()));
+    }
+
+    #[test]
+    fn parts_of_the_work_fill_their_part_of_the_whole() {
+        let token = CancelToken::default();
+        let bodies = token.part(0.2, 0.6);
+        let part = || (token.progress().part * 1e3).round() / 1e3;
+        bodies.report("making bodies", 0.5);
+        assert_eq!(part(), 0.4);
+        // Of the second of two bodies the first half; threads that are behind take nothing back.
+        let body = bodies.part(0.5, 1.0);
+        body.reached(0.5);
+        assert_eq!((token.progress().stage, part()), ("making bodies", 0.5));
+        body.reached(0.2);
+        assert_eq!(part(), 0.5);
+        body.reached(7.0);
+        assert_eq!(part(), 0.6);
+        // What comes next says where it begins.
+        token.part(0.3, 1.0).report("preparing the solver", 0.0);
+        assert_eq!(part(), 0.3);
+        bodies.cancel();
+        assert!(token.is_cancelled() && body.is_cancelled());
+    }
+
+    #[test]
+    fn loops_ask_now_and_then_and_say_how_far_they_are() {
+        const ALL: usize = 5 * ITEMS_PER_QUESTION;
+        let token = CancelToken::after(2);
+        let ended = (0..ALL).find(|done| token.check_item(*done, ALL).is_err());
+        assert_eq!(ended, Some(3 * ITEMS_PER_QUESTION - 1));
+        assert!((token.progress().part - 0.6).abs() < 1e-4, "{:?}", token.progress());
+        // Short loops do not ask.
+        let token = CancelToken::after(0);
+        assert!((0..100).all(|done| token.check_item(done, 100).is_ok()));
     }
 
     #[test]

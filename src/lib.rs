@@ -16,6 +16,7 @@ pub mod memory;
 pub mod budget;
 pub mod cancel;
 pub mod disjoint_sets;
+pub mod sorting;
 pub mod output;
 pub mod body;
 pub mod mesh;

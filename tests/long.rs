@@ -57,9 +57,11 @@ fn a_wild_drag_of_the_gallery_ends_well() {
 
 #[test]
 fn limbs_of_the_gallery_do_not_pass_through_bodies() {
-    for name in ["bunny", "gallery"] {
-        assert_eq!(pulled_through(&coarse(name), &coarse(name), 120), 0, "{name}");
-    }
+    assert_eq!(pulled_through(&coarse("bunny"), &coarse("bunny"), 120), 0);
+    // Within the budget of the window, where visitors pull: without it steps of limbs that are stuck take seconds.
+    let mut limited = coarse("gallery");
+    limited.set("simulation.max_step_ms=250").unwrap();
+    assert_eq!(pulled_through(&limited, &coarse("gallery"), 120), 0);
 }
 
 /// What a software driver computes in minutes: obstacles, rigid bodies, attachments.
@@ -310,6 +312,8 @@ fn no_hard_start_of_any_material_gains_energy() {
 /// Converged sags [m] at Poisson's ratios of 0.2 and 0.45 by the independent code in `benches/reference`.
 #[test]
 fn fine_bars_that_do_not_lock_are_within_one_percent_of_another_code() {
+    // Each goes on from where the one before hangs: what it comes to rest at is its own.
+    let mut hanging: Vec<Vec3> = vec![];
     for (model, sags) in [
         ("corotational", [0.5723, 0.5648]),
         ("neo_hookean", [0.5747, 0.5692]),
@@ -327,11 +331,16 @@ fn fine_bars_that_do_not_lock_are_within_one_percent_of_another_code() {
             let built = pliant::scene::build(&scene).unwrap();
             let tip = &built.probes.iter().find(|probe| probe.name == "tip").unwrap().nodes;
             let mut stepper = Backend::Cpu.stepper(&built.model);
+            if !hanging.is_empty() {
+                let start = model::State { displacements: hanging, ..model::State::initial(&built.model) };
+                stepper.set_state(&start).unwrap();
+            }
             let params = model::Params { time_step: 0.2, tolerance: 1e-4, max_iterations: 20_000, ..built.params };
-            let (state, steps) = to_rest(&mut *stepper, &params, &model::Loads::default(), 1e-6);
+            let (state, steps) = to_rest(&mut *stepper, &params, &model::Loads::default(), 1e-5);
             let sag = -tip.iter().map(|node| state.displacements[*node as usize].y).sum::<f64>() / tip.len() as f64;
             println!("{model}, nu {nu}: sag {sag:.6} of {expected} m, {:+.2} %, {steps} steps", 100.0 * (sag / expected - 1.0));
             assert!((sag / expected - 1.0).abs() < 0.01, "{model}, nu {nu}: {sag}");
+            hanging = state.displacements;
         }
     }
 }

@@ -181,7 +181,7 @@ fn a_rigid_block_is_dragged_off_its_stack() {
 
 #[test]
 fn bad_files_are_told_and_the_window_lives() {
-    let mut window = Driver::start(&[]);
+    let mut window = Driver::start(&["spin"]);
     window.wait("scene loaded");
     window.focus();
     let bad = window.folder().join("bad.toml");

@@ -42,6 +42,27 @@ fn fs_body(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
     return display(shade(body_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
+// Rigid things that a plane cuts open.
+fn is_cut(world: vec3f) -> bool {
+    return dot(frame.cut.xyz, world) > frame.cut.w;
+}
+
+@fragment
+fn fs_cut(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    if is_cut(v.world) {
+        discard;
+    }
+    return display(shade(body_surface(v, front, openness(v.clip.xy))), v.clip.xy);
+}
+
+@fragment
+fn fs_cut_parts(v: Drawn, @builtin(front_facing) front: bool) -> Parts {
+    if is_cut(v.world) {
+        discard;
+    }
+    return parts(body_surface(v, front, 1.0));
+}
+
 // What is elsewhere in time: hardly there in the middle, clear at its rim.
 @fragment
 fn fs_veil(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {

@@ -31,6 +31,8 @@ struct Frame {
     scene: vec4f,
     // x: points that bound rigid things; y: soft surface vertices; z: 1 with shadows; w: taps of a soft shadow.
     flags: vec4u,
+    // What of rigid things lies on the positive side of this plane (n.x - d > 0, [m]) is cut away.
+    cut: vec4f,
 }
 
 // Where the shadow map and the contact map lie: fitted to the positions that are drawn. Host twin: `render::drawn::fit`.

@@ -2,9 +2,10 @@
 #import parts
 
 struct TetsView {
-    // Tets whose middle lies on the positive side of this plane (n.x - d > 0, [m]) are hidden.
+    // What lies on the positive side of this plane (n.x - d > 0, [m]) is hidden.
     cut: vec4f,
-    // x: how much of its size a tet keeps, 0..1; y: so many layers below the surface are hidden.
+    // x: how much of its size a tet keeps, 0..1; y: so many layers below the surface are hidden; z: 1 where tets are
+    // clipped by the plane, 0 where they are hidden whole by their middle.
     shrink: vec4f,
 }
 
@@ -30,6 +31,15 @@ struct Corner {
     tet: u32,
 }
 
+// How far a point is beyond the plane [m].
+fn beyond(p: vec3f) -> f32 {
+    return dot(tets_view.cut.xyz, p) - tets_view.cut.w;
+}
+
+fn is_clipped(p: vec3f) -> bool {
+    return tets_view.shrink.z > 0.5 && beyond(p) > 0.0;
+}
+
 fn corner(index: u32) -> Corner {
     var faces = FACES;
     let t = index / 12u;
@@ -42,7 +52,9 @@ fn corner(index: u32) -> Corner {
     let c = nodes[tet[faces[f + 2u]]].xyz;
     let p = nodes[tet[faces[k]]].xyz;
     let is_peeled = f32(tet_colors[t] >> 24u) < tets_view.shrink.y;
-    let hidden = is_peeled || dot(tets_view.cut.xyz, middle) > tets_view.cut.w;
+    // Of what is clipped only tets that are beyond the plane with all corners are hidden here.
+    let least = min(min(beyond(nodes[tet.x].xyz), beyond(nodes[tet.y].xyz)), min(beyond(nodes[tet.z].xyz), beyond(nodes[tet.w].xyz)));
+    let hidden = is_peeled || select(beyond(middle) > 0.0, least >= 0.0, tets_view.shrink.z > 0.5);
     let size = select(tets_view.shrink.x, 0.0, hidden);
     return Corner(middle + size * (p - middle), cross(b - a, c - a), t);
 }
@@ -62,20 +74,32 @@ fn tets_surface(v: Varying, front: bool, open: f32) -> Surface {
 
 @fragment
 fn fs_tets(v: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+    if is_clipped(v.world) {
+        discard;
+    }
     return display(shade(tets_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
 @fragment
 fn fs_tets_parts(v: Varying, @builtin(front_facing) front: bool) -> Parts {
+    if is_clipped(v.world) {
+        discard;
+    }
     return parts(tets_surface(v, front, 1.0));
+}
+
+// What is clipped is pressed flat onto the plane: it casts the shadow of the cap.
+fn tets_caster(index: u32) -> vec4f {
+    let p = corner(index).world;
+    return vec4f(select(p, p - tets_view.cut.xyz * beyond(p), is_clipped(p)), 1.0);
 }
 
 @vertex
 fn vs_tets_shadow(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
-    return caster_clip(fit.shadow_clip_from_world * vec4f(corner(index).world, 1.0));
+    return caster_clip(fit.shadow_clip_from_world * tets_caster(index));
 }
 
 @vertex
 fn vs_tets_contact(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
-    return caster_clip(fit.contact_clip_from_world * vec4f(corner(index).world, 1.0));
+    return caster_clip(fit.contact_clip_from_world * tets_caster(index));
 }

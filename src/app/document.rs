@@ -81,12 +81,20 @@ impl Document {
         for (path, text) in values {
             // What counts for lists stays where it is: what follows names their entries.
             let lists = after.iter().rposition(|(path, _)| Scene::is_entry(path)).map_or(0, |place| place + 1);
+            if text.is_empty() && Scene::is_entry(path) {
+                // Entries that name it go with it: those that stay have other numbers then, also in a file saved since.
+                after = with_whole_lists(&self.scene, after, lists);
+            }
+            // What is given below goes with all of it, and what is below something given is no value of the file.
+            let is_below = |(k, (known, _)): (usize, &(String, String))| k >= lists && is_within(known, path) && known != path;
+            after = after.iter().enumerate().filter(|entry| !is_below(*entry)).map(|(_, value)| value.clone()).collect();
             let known = after[lists..].iter().position(|(known, _)| known == path).map(|place| lists + place);
-            let is_base = lists == 0 && self.base.given(path).as_ref() == Some(text);
+            let is_given = after.iter().any(|(known, _)| is_within(path, known) && known != path);
+            let is_base = lists == 0 && !is_given && is_value(&self.base, path, text);
             match known {
                 Some(place) if is_base => drop(after.remove(place)),
                 Some(place) => after[place].1.clone_from(text),
-                None if !is_base && (lists == 0 || self.scene.given(path).as_ref() != Some(text)) => {
+                None if !is_base && (lists == 0 && !is_given || !is_value(&self.scene, path, text)) => {
                     after.push((path.clone(), text.clone()))
                 }
                 None => {}
@@ -203,7 +211,7 @@ impl Document {
 
     /// Whether the value at `path` waits for a start of the simulation.
     pub fn waits(&self, path: &str) -> bool {
-        let of = |values: &Values| values.iter().rfind(|(known, _)| known == path).map(|(_, value)| value.clone());
+        let of = |values: &Values| values.iter().filter(|(known, _)| is_within(path, known)).cloned().collect::<Values>();
         of(&self.values) != of(&self.built) && !self.is_live(path)
     }
 
@@ -259,12 +267,35 @@ impl Document {
     }
 }
 
+/// Whether a path is that of a table, or of something in it.
+fn is_within(path: &str, table: &str) -> bool {
+    path.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether a scene says this of a path. No value and no entries are the same as nothing.
+fn is_value(scene: &Scene, path: &str, text: &str) -> bool {
+    let given = scene.given(path);
+    given.as_deref() == Some(text) || given.is_none_or(|given| given == "[]") && ["", "[]"].contains(&text)
+}
+
+/// Changes in which the lists that name bodies are given as a whole, where values of their entries are from `start` on.
+fn with_whole_lists(scene: &Scene, mut values: Values, start: usize) -> Values {
+    for list in Scene::lists_of_bodies() {
+        let is_below = |known: &str| known != list && is_within(known, list);
+        if let (true, Some(whole)) = (values[start..].iter().any(|(known, _)| is_below(known)), scene.given(list)) {
+            let left = values.split_off(start).into_iter().filter(|(known, _)| known != list && !is_below(known));
+            values.extend(left.collect::<Values>());
+            values.push((list.to_owned(), whole));
+        }
+    }
+    values
+}
+
 /// As `--set` says them. What is of an entry that is taken out later is left out: where the file is saved by then it
 /// has no such entry any more.
 fn assignments(values: &Values) -> Vec<String> {
     let taken_out = |place: usize, path: &str| {
-        let is_of = |entry: &str| path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        values[place + 1..].iter().any(|(later, value)| value.is_empty() && Scene::is_entry(later) && is_of(later))
+        values[place + 1..].iter().any(|(later, value)| value.is_empty() && Scene::is_entry(later) && is_within(path, later))
     };
     let kept = values.iter().enumerate().filter(|(place, (path, _))| !taken_out(*place, path));
     kept.map(|(_, (path, value))| format!("{path}={value}")).collect()
@@ -285,266 +316,4 @@ fn sorted(values: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::app::selection::Selection;
-    use crate::scene::gallery;
-    use crate::sim::{Command, commands_between};
-
-    const TEXT: &str = "format = 1\n[simulation]\ntime_step = 0.01 # small\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
-                        material = \"soft\"\nshape = { type = \"box\", size = [1.0, 0.2, 0.2] }\n[[body]]\nname = \"floor\"\nkind = \"static\"\n\
-                        shape = { type = \"plane\" }\n";
-
-    fn document() -> Document {
-        Document::new(Arc::new(Scene::from_text("s", "s.toml", TEXT, None, &[]).unwrap()), None)
-    }
-
-    fn change(document: &mut Document, path: &str, value: &str, gesture: Option<u64>) -> Result<(), String> {
-        document.change(&[(path.to_owned(), value.to_owned())], gesture)
-    }
-
-    fn stiffness(document: &Document) -> Option<String> {
-        document.scene().given("material.soft.young_modulus")
-    }
-
-    #[test]
-    fn a_drag_is_one_entry_and_undo_leads_back_and_forth() {
-        let mut document = document();
-        for value in ["2e5", "3e5", "4e5"] {
-            change(&mut document, "material.soft.young_modulus", value, Some(7)).unwrap();
-        }
-        change(&mut document, "material.soft.young_modulus", "5e5", Some(8)).unwrap();
-        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
-        assert!(document.is_pending() && document.waits("body.bar.scale") && !document.waits("material.soft.young_modulus"));
-        assert_eq!(document.undo().unwrap(), ["body.bar.scale"]);
-        assert!(!document.is_pending() && document.is_changed());
-        document.undo();
-        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
-        document.undo();
-        assert_eq!(stiffness(&document).as_deref(), Some("100000.0"));
-        assert!(!document.can_undo() && document.undo().is_none() && !document.is_changed());
-        document.redo();
-        assert_eq!(stiffness(&document).as_deref(), Some("400000.0"));
-        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
-        assert!(!document.can_redo(), "a new change forgets what was taken back");
-    }
-
-    /// What is hidden and locked goes back and forth in its order among the values, which it leaves alone.
-    #[test]
-    fn hiding_and_locking_are_undone_in_their_turn() {
-        let (mut document, mut selection) = (document(), Selection::default());
-        selection.hide(["bar"], true);
-        document.note_sight(selection.sight());
-        document.note_sight(selection.sight());
-        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
-        selection.lock(["bar", "floor"], true);
-        document.note_sight(selection.sight());
-        assert_eq!(document.undo().unwrap(), [""; 0]);
-        selection.set_sight(document.sight().clone());
-        document.note_sight(selection.sight());
-        assert!(selection.is_hidden("bar") && !selection.is_locked("floor") && document.can_redo());
-        assert_eq!(document.undo().unwrap(), ["material.soft.young_modulus"]);
-        document.undo();
-        assert!(*document.sight() == Sight::default() && !document.can_undo() && !document.is_changed());
-        while document.redo().is_some() {}
-        selection.set_sight(document.sight().clone());
-        assert!(selection.is_hidden("bar") && selection.is_locked("floor"));
-        // A refused value is forgotten, whatever was hidden since.
-        document.take_back();
-        assert_eq!(stiffness(&document).as_deref(), Some("100000.0"));
-        assert!(document.can_undo());
-    }
-
-    #[test]
-    fn what_is_wrong_is_refused_and_changes_nothing() {
-        let mut document = document();
-        for (path, value, told) in [
-            ("material.soft.poisson_ratio", "0.5", "material.soft.poisson_ratio: expected a number >= 0 and <= 0.499"),
-            ("body.bar.material", "\"hard\"", "there is no material \"hard\""),
-            ("body.bar.wings", "2", "has no \"wings\""),
-        ] {
-            let refused = change(&mut document, path, value, None).unwrap_err();
-            assert!(refused.contains(told), "{refused}");
-        }
-        assert!(!document.can_undo() && !document.is_changed());
-        change(&mut document, "material.soft.young_modulus", "100000.0", None).unwrap();
-        assert!(!document.can_undo(), "what is there already is no change");
-        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
-        document.take_back();
-        assert!(!document.can_undo() && !document.can_redo() && !document.is_changed());
-    }
-
-    #[test]
-    fn a_start_takes_the_changes_that_wait() {
-        let mut document = document();
-        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
-        let assignments = document.assignments();
-        document.built_with(&assignments);
-        assert!(!document.is_pending() && document.can_undo());
-        document.undo();
-        assert!(document.is_pending(), "taking it back waits for a start, too");
-    }
-
-    /// Looked at in the past, it shows what held there, and goes on from that.
-    #[test]
-    fn values_follow_the_look_at_the_past() {
-        let mut document = document();
-        let of = |document: &Document| document.scene().live_values();
-        let first = of(&document);
-        change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
-        let second = of(&document);
-        change(&mut document, "body.bar.scale", "2.0", None).unwrap();
-        change(&mut document, "simulation.time_step", "0.02", None).unwrap();
-        let third = of(&document);
-        assert!(document.show(|values| *values == third).is_empty(), "it shows that already");
-        let shown = document.show(|values| *values == first);
-        let wanted = [("material.soft.young_modulus", "100000.0"), ("simulation.time_step", "0.01")];
-        assert_eq!(shown, wanted.map(|(path, value)| (path.to_owned(), Some(value.to_owned()))));
-        assert_eq!(document.scene().given("body.bar.scale").as_deref(), Some("2.0"), "what acts from the start stays");
-        document.show(|values| *values == second);
-        change(&mut document, "contact.friction", "0.1", None).unwrap();
-        assert_eq!((of(&document).params.time_step, of(&document).friction.default), (0.01, 0.1));
-        document.undo();
-        assert!(of(&document) == second);
-        document.show(|values| *values == third);
-        assert!(of(&document) == third);
-        assert!(document.show(|values| values.params.time_step == 5.0).is_empty(), "nobody has set that");
-    }
-
-    /// Bodies come and go as values do, and values of the same name count for what is there by then.
-    #[test]
-    fn bodies_are_added_copied_and_taken_out() {
-        let mut document = document();
-        let names = |document: &Document| document.scene().bodies().iter().map(|body| body.name.clone()).collect::<Vec<_>>().join(" ");
-        change(&mut document, "body.bar.position", "[0.0, 1.0, 0.0]", None).unwrap();
-        let copy = document.scene().copy_of_body("bar", &crate::math::Vec3::new(2.0, 0.1, 0.0)).unwrap();
-        let name = document.scene().unused_body_name("bar");
-        change(&mut document, &format!("body.{name}"), &copy, None).unwrap();
-        assert_eq!((names(&document).as_str(), name.as_str()), ("bar floor bar_2", "bar_2"));
-        assert!(document.has_other_bodies() && document.is_pending() && document.is_changed());
-        assert_eq!(document.scene().given("body.bar_2.position").as_deref(), Some("[2.0, 1.1, 0.0]"));
-        change(&mut document, "body.bar.position", "[0.0, 3.0, 0.0]", None).unwrap();
-        change(&mut document, "body.bar", "", None).unwrap();
-        assert_eq!((names(&document).as_str(), document.scene().unused_body_name("bar").as_str()), ("floor bar_2", "bar_3"));
-        let assignments = document.assignments();
-        document.built_with(&assignments);
-        assert!(!document.has_other_bodies());
-        let text = document.text_for(Path::new(""), &[]).unwrap();
-        let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
-        assert_eq!(read.bodies(), document.scene().bodies());
-        document.undo();
-        assert!(document.has_other_bodies());
-        assert_eq!(document.scene().given("body.bar.position").as_deref(), Some("[0.0, 3.0, 0.0]"));
-        document.undo();
-        assert_eq!(document.scene().given("body.bar.position").as_deref(), Some("[0.0, 1.0, 0.0]"));
-        document.undo();
-        assert_eq!(names(&document), "bar floor");
-        document.redo();
-        document.redo();
-        document.redo();
-        assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), text);
-    }
-
-    /// Values that act at once are exactly those from which commands follow.
-    #[test]
-    fn live_values_become_commands_and_others_do_not() {
-        let text = TEXT.replace("[simulation]\n", "[contact]\nfriction = 0.5\n[simulation]\n");
-        let scene = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
-        let mut n_live = 0;
-        for table in ["simulation", "contact", "material.soft", "body.bar", "camera", "light", "recording"] {
-            for value in scene.values(table).unwrap().into_iter().flat_map(|group| group.values) {
-                for other in [
-                    "3",
-                    "0.25",
-                    "0.003",
-                    "[1.0, 2.0, 3.0]",
-                    "\"teal\"",
-                    "\"pgs\"",
-                    "\"bdf2\"",
-                    "\"jacobi\"",
-                    "\"neo_hookean\"",
-                    "\"liver\"",
-                ] {
-                    let Ok(edited) = scene.edited(&[format!("{}={other}", value.path)]) else { continue };
-                    let commands = commands_between(&scene.live_values(), &edited.live_values());
-                    assert_eq!(!commands.is_empty(), value.field.live, "{}={other}: {commands:?}", value.path);
-                    n_live += commands.len();
-                    // And back again.
-                    let back = commands_between(&edited.live_values(), &scene.live_values());
-                    assert_eq!(back.len(), commands.len());
-                }
-            }
-        }
-        assert!(n_live > 20, "{n_live}");
-        let pair = "contact.pair=[{ a = \"bar\", b = \"floor\", friction = 0.1 }]".to_owned();
-        let commands = commands_between(&scene.live_values(), &scene.edited(&[pair]).unwrap().live_values());
-        assert!(matches!(&commands[..], [Command::SetFriction(friction)] if friction.pairs.len() == 1), "{commands:?}");
-    }
-
-    #[test]
-    fn every_scene_of_the_gallery_is_written_back_as_it_is() {
-        for entry in gallery() {
-            let scene = Scene::builtin(entry.name).unwrap();
-            assert_eq!(scene.text_for(Path::new("")).unwrap(), entry.text, "{}", entry.name);
-        }
-    }
-
-    /// A change of a value that every scene with a floor has, in the spelling of a hand.
-    fn some_change() -> impl Strategy<Value = (String, String, Option<u64>)> {
-        let number = (1u32..50).prop_map(|n| f64::from(n) / 10.0);
-        let change = prop_oneof![
-            number.clone().prop_map(|x| ("material.soft.young_modulus".to_owned(), format!("{x:?}"))),
-            number.clone().prop_map(|x| ("simulation.gravity".to_owned(), format!("[0.0, {x:?}, 0.0]"))),
-            number.clone().prop_map(|x| ("body.bar.position".to_owned(), format!("[{x:?}, 0.0, 0.0]"))),
-            number.clone().prop_map(|x| ("contact.friction".to_owned(), format!("{x:?}"))),
-            number.prop_map(|x| ("contact.pair".to_owned(), format!("[{{ a = \"bar\", b = \"floor\", friction = {x:?} }}]"))),
-            Just(("body.bar.color".to_owned(), "\"teal\"".to_owned())),
-            Just(("body.ball".to_owned(), "{ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 } }".to_owned())),
-            Just(("body.floor.color".to_owned(), "\"coral\"".to_owned())),
-        ];
-        (change, prop_oneof![Just(None), (1u64..3).prop_map(Some)]).prop_map(|((path, value), gesture)| (path, value, gesture))
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
-
-        /// Undo leads back through all states, redo forth again; what is saved is read as the same scene.
-        #[test]
-        fn undo_and_redo_walk_the_same_way(changes in prop::collection::vec(some_change(), 1..12)) {
-            let mut document = document();
-            let mut states = vec![document.assignments()];
-            for (path, value, gesture) in changes {
-                let before = document.undo.len();
-                change(&mut document, &path, &value, gesture).unwrap();
-                states.truncate(document.undo.len().min(before + 1));
-                states.push(document.assignments());
-                states.truncate(document.undo.len() + 1);
-            }
-            let text = document.text_for(Path::new(""), &[]).unwrap();
-            let read = Scene::from_text("s", "s.toml", &text, None, &[]).unwrap();
-            prop_assert_eq!(read.live_values(), document.scene().live_values());
-            prop_assert_eq!(read.bodies(), document.scene().bodies());
-            for path in ["body.bar.position", "body.bar.color", "contact.pair.0.friction"] {
-                prop_assert_eq!(read.given(path), document.scene().given(path));
-            }
-            prop_assert!(text.contains("time_step = 0.01 # small"));
-            prop_assert_eq!(&read.text_for(Path::new("")).unwrap(), &text);
-            let n = document.undo.len();
-            for k in (0..n).rev() {
-                document.undo().unwrap();
-                let mut expected = states[k].clone();
-                let mut found = document.assignments();
-                expected.sort();
-                found.sort();
-                prop_assert_eq!(found, expected);
-            }
-            prop_assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), TEXT);
-            for _ in 0..n {
-                document.redo().unwrap();
-            }
-            prop_assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), text);
-        }
-    }
-}
+mod tests;

@@ -41,6 +41,10 @@ pub trait Engine: Send {
     fn branch(&mut self, _step: u64, _cancel: &CancelToken, _passed: &mut dyn FnMut(u64)) -> Result<bool, String> {
         Err("nothing was recorded here".into())
     }
+    /// Goes to right before a command was given: `Recorded::take_back`.
+    fn take_back(&mut self, _command: &Command, _cancel: &CancelToken, _passed: &mut dyn FnMut(u64)) -> Result<Arrival, String> {
+        Ok(Arrival::NotThere)
+    }
     /// Goes to the end of another branch.
     fn switch(&mut self, _to: BranchId) -> Result<(), String> {
         Err("nothing was recorded here".into())
@@ -51,6 +55,19 @@ pub trait Engine: Send {
     }
     /// How things stand now, with what is wanted beside the rest.
     fn view(&mut self, wants: Wants) -> Result<View, String>;
+}
+
+/// How a way through the past has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arrival {
+    #[default]
+    There,
+    /// It was stopped, and everything is as before.
+    Stopped,
+    /// What it led to is not in this run.
+    NotThere,
+    /// It came to nothing; the reason was told.
+    Failed,
 }
 
 /// Parts of a view that are fetched from the device only while they are shown.

@@ -27,6 +27,11 @@ use crate::step::StepReport;
 /// longer.
 pub const MAX_STEP_MS: f64 = 250.0;
 
+/// Parts of the opening that are done once the scene is built, and once its meshes are examined: the fifth that the
+/// gallery and a body of a million tets take, and what files add to it.
+const BUILT: f32 = 0.25;
+const EXAMINED: f32 = 0.3;
+
 /// Builds scenes on the window's device, with the backend that was asked for.
 pub fn opener(device: Arc<gpu::Device>, options: &AppOptions) -> Opener {
     let backend = options.backend;
@@ -58,7 +63,10 @@ fn open(
     };
     let read = Arc::new(read.map_err(mistakes)?);
     let scene = read.edited(source.set()).map_err(mistakes)?;
-    let mut built = scene::build_unless(&scene, cancel).map_err(mistakes)?;
+    // A session is repeated last, which takes longest.
+    let is_repeated = matches!(source, SceneSource::Session(_));
+    let opened = if is_repeated { 0.2 } else { 1.0 };
+    let mut built = scene::build_unless(&scene, &cancel.part(0.0, BUILT * opened)).map_err(mistakes)?;
     if built.params.max_step_ms == 0.0 {
         built.params.max_step_ms = MAX_STEP_MS;
     }
@@ -69,7 +77,8 @@ fn open(
         set.push(chosen);
     }
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
-    let mut checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, cancel)).collect();
+    let examining = cancel.part(BUILT * opened, EXAMINED * opened);
+    let mut checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, &examining)).collect();
     cancel.check().map_err(sentence)?;
     let is_import = scene::is_mesh(Path::new(&name_of_scene));
     let import = checkups.first().filter(|_| is_import).and_then(|checkup| {
@@ -92,7 +101,7 @@ fn open(
         light: built.light,
         size: recording.size,
     };
-    let simulation = Simulation::new_unless(built, &options, cancel).map_err(sentence)?;
+    let simulation = Simulation::new_unless(built, &options, &cancel.part(EXAMINED * opened, opened)).map_err(sentence)?;
     let info = SceneInfo {
         generation: 0, // the worker counts
         source: source.clone(),
@@ -112,7 +121,7 @@ fn open(
     };
     let mut running = Running::new(simulation, name_of_scene, set, subject)?;
     if let (Some(session), SceneSource::Session(_)) = (&session, source) {
-        running.repeat(session, cancel)?;
+        running.repeat(session, &cancel.part(opened, 1.0))?;
     }
     Ok(Loaded { engine: Box::new(running), info })
 }

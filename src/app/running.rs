@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::contacts::contact_marks;
-use super::engine::{Engine, View, Wants};
+use super::engine::{Arrival, Engine, View, Wants};
 use super::exporting::{Export, ExportWish, Span, export_past};
 use super::job::Job;
 use super::pins::{PinMark, has_pins, pins};
@@ -43,10 +43,13 @@ impl Running {
             self.recorded.resume(state).map_err(sentence)?;
         }
         session.check_start(self.recorded.simulation()).map_err(sentence)?;
-        for step in session.header.first_step..=session.header.last_step {
+        let (first, last) = (session.header.first_step, session.header.last_step);
+        for step in first..=last {
+            let done = (step - first) as f32 / (last - first).max(1) as f32;
+            cancel.report("repeating the session", done);
             session.commands_at(step).try_for_each(|command| self.recorded.apply(command)).map_err(sentence)?;
-            if step < session.header.last_step {
-                self.recorded.step_unless(cancel).map_err(sentence)?;
+            if step < last {
+                self.recorded.step_unless(&cancel.part(done, done)).map_err(sentence)?;
             }
         }
         Ok(())
@@ -100,6 +103,15 @@ impl Engine for Running {
         match self.recorded.branch(step, cancel, passed) {
             Ok(_) => Ok(true),
             Err(TravelError::Cancelled { .. }) => Ok(false),
+            Err(error) => Err(sentence(error)),
+        }
+    }
+
+    fn take_back(&mut self, command: &Command, cancel: &CancelToken, passed: &mut dyn FnMut(u64)) -> Result<Arrival, String> {
+        self.pins = None;
+        match self.recorded.take_back(command, cancel, passed) {
+            Ok(is_found) => Ok(if is_found { Arrival::There } else { Arrival::NotThere }),
+            Err(TravelError::Cancelled { .. }) => Ok(Arrival::Stopped),
             Err(error) => Err(sentence(error)),
         }
     }

@@ -1,14 +1,18 @@
 //! All that the window knows and does, apart from windows: the worker's snapshots, the camera, grabs, recordings,
 //! panels.
 
+mod acts;
 mod bodies;
 mod camera;
 mod checks;
+mod draft;
 mod edits;
+mod entries;
 mod flight;
 mod ghost;
 mod gizmo;
 mod grabs;
+mod inside;
 mod jobs;
 mod keeping;
 mod keys;
@@ -18,12 +22,14 @@ mod marks;
 mod picking;
 mod pins;
 mod plots;
+mod rebuild;
 mod recording;
 mod rest;
 #[cfg(test)]
 mod tests;
 mod time;
 mod tools;
+mod undo;
 mod view;
 mod viewpoint;
 
@@ -38,8 +44,8 @@ use super::contacts::Scale;
 use super::document::Document;
 use super::engine::SceneInfo;
 use super::events::EventLog;
-use super::files;
 use super::graphics::{Graphics, Picture};
+use super::history::History;
 use super::pointer::{Input, Pointer};
 use super::recent::Recent;
 use super::recorder::Recorder;
@@ -53,10 +59,10 @@ use crate::body::BodyRef;
 use crate::gpu;
 use crate::model::Model;
 use crate::render::{Hit, Positions, Shading, Theme, ViewOptions};
-use crate::scene::GALLERY_SESSION;
 use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
+use draft::Drafting;
 use ghost::Ghost;
 use gizmo::Dragged;
 use grabs::Grab;
@@ -82,11 +88,16 @@ pub struct Session {
     ghost: Ghost,
     /// Generation of the scene whose stage the renderer has.
     staged: u64,
+    /// Of the boxes around its rigid bodies, with the places of these.
+    rigid_corners: Vec<(usize, [glam::Vec3; 8])>,
     /// How often something on the stage was moved.
     placed: u64,
     pub ui: UiState,
     /// The scene with what was changed in the window; none where nothing came of a mesh.
     document: Option<Document>,
+    drafting: Drafting,
+    /// What was done, in its order.
+    history: History,
     /// The changes of values that the simulation has refused, as far as they were taken back.
     refused: u64,
     /// The loads that came to nothing, as far as they were answered for.
@@ -170,9 +181,12 @@ impl Session {
             time: Time::default(),
             ghost: Ghost::default(),
             staged: 0,
+            rigid_corners: vec![],
             placed: 0,
             ui: UiState::default(),
             document: None,
+            drafting: Drafting::default(),
+            history: History::default(),
             refused: 0,
             failed_loads: 0,
             file_changes: 0,
@@ -250,8 +264,10 @@ impl Session {
             self.note_refusal(&notice);
             self.pass_on(notice);
         }
-        self.live = self.worker.snapshot();
+        let before = std::mem::replace(&mut self.live, self.worker.snapshot());
         let shown = self.look_at(self.live.clone());
+        self.note_news(&before);
+        self.end_step_of_run();
         let before = std::mem::replace(&mut self.shown, shown);
         self.wants_play = self.wants_play.filter(|(_, asked)| self.live.answered < *asked);
         if Arc::ptr_eq(&before, &self.shown) {
@@ -297,7 +313,8 @@ impl Session {
     fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
-        self.coloring = None;
+        (self.coloring, self.drafting) = (None, Drafting::default());
+        self.rigid_corners = inside::rigid_corners(&scene.model);
         self.points = Points::of_scene(&scene.probes);
         self.open_document(scene);
         self.marked = 0;
@@ -361,6 +378,7 @@ impl Session {
         let gizmo = self.gizmo_view(context.input(|input| input.pointer.latest_pos()));
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
         let (tip, marks) = (self.contact_tip(context), self.tool_marks());
+        let cut_at = self.ui.inside.open.then(|| self.ui.inside.position(self.reach_of_cut())).flatten();
         let checks = self.verifier.board();
         self.log_checks(&checks);
         let scene_key = self.scene_key();
@@ -375,6 +393,8 @@ impl Session {
                 step_time,
                 progress: self.worker.progress(),
                 document: self.document.as_ref(),
+                draft: self.drafting.draft(),
+                history: &self.history,
                 recent: &self.recent,
                 views: self.views.of(&scene_key),
                 is_parallel: self.viewpoint.camera.is_parallel(),
@@ -388,6 +408,7 @@ impl Session {
                 contacts,
                 tip: tip.clone(),
                 marks: marks.clone(),
+                cut_at,
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
@@ -443,6 +464,7 @@ impl Session {
             context.request_repaint();
         }
         self.look_at_jobs(context, graphics);
+        self.look_at_draft(context, graphics);
         self.paint_pins(context);
         self.answer(graphics, context);
         self.mark_selection(graphics);
@@ -498,7 +520,7 @@ impl Session {
     fn options(&self) -> ViewOptions {
         let nodes = self.shown.view.as_ref().and_then(|view| view.nodes.as_deref());
         match (self.ui.options.shading, nodes) {
-            (_, Some(nodes)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, nodes),
+            (_, Some(_)) if self.ui.inside.open => self.ui.inside.options(self.ui.options, self.reach_of_cut()),
             (Shading::Tets, None) => ViewOptions { shading: Shading::Smooth, ..self.ui.options },
             _ => self.ui.options,
         }
@@ -522,63 +544,5 @@ impl Session {
         let [x, y] = [self.view.left(), self.view.top()].map(|v| (v * p).round().max(0.0) as u32);
         let [right, bottom] = [self.view.right(), self.view.bottom()].map(|v| (v * p).round().max(0.0) as u32);
         [x, y, right.saturating_sub(x), bottom.saturating_sub(y)]
-    }
-
-    fn act(&mut self, action: Action) {
-        match action {
-            Action::OpenDialog => self.wishes.dialog = Some(PathPurpose::Open),
-            Action::OpenField => self.ask_for_path(PathPurpose::Open),
-            Action::OpenPath(path) => self.open(SceneSource::Path(path)),
-            Action::OpenGallery(name) if name == GALLERY_SESSION.0 => self.open(SceneSource::Session(name.into())),
-            Action::OpenGallery(name) => self.open(SceneSource::Gallery(name)),
-            Action::Reload => self.unless_unsaved(After::Reload { on_disk: false }),
-            Action::ClearRecent => self.recent.clear().unwrap_or_else(|text| self.tell(Severity::Error, text)),
-            Action::Screenshot => self.screenshot_asked = true,
-            Action::ToggleRecording => self.toggle_recording(),
-            Action::SaveSession => self.worker.send(Request::SaveSession(files::unused("pliant-session", ".session"))),
-            Action::Quit => self.quit(),
-            Action::Unsaved(answer) => self.answer_unsaved(answer),
-            Action::SavePlots(file) => self.save_plots(file),
-            Action::PlayPause => self.play_or_pause(),
-            Action::Stop => self.worker.send(Request::Pause),
-            Action::StepOnce => self.step_once(),
-            Action::Time(action) => self.act_on_time(action),
-            Action::Reset => {
-                self.stop_recording();
-                self.go_live();
-                self.cancel();
-                self.restart();
-            }
-            Action::SetSpeed(speed) => {
-                self.anchor_pictures();
-                self.worker.send(Request::SetSpeed(speed));
-            }
-            Action::FrameAll => self.lookup.ask(Question::FrameAll),
-            Action::FrameBodies { first, count } => self.lookup.ask(Question::FrameBodies { first, count }),
-            Action::Camera(action) => self.act_on_camera(action),
-            Action::Toggle(what) => self.ui.toggle(what),
-            Action::ShowInFolder(file) => {
-                let shown = files::show_in_folder(&file);
-                shown.unwrap_or_else(|error| {
-                    self.tell(Severity::Error, format!("The folder could not be opened: {error}. It is {}", file.display()))
-                });
-            }
-            Action::ColorBy(field) => (self.ui.field, self.ui.hold_range, self.ui.color_range) = (field, false, None),
-            Action::Checks(action) => self.act_on_checks(action),
-            Action::LookAtFault { checkup, finding } => self.look_at_fault(checkup, finding),
-            Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
-            Action::ClearSelection => {
-                if !self.end_tool() {
-                    self.ui.selection.clear();
-                }
-            }
-            Action::Bodies(action) => self.act_on_bodies(action),
-            Action::Pins(action) => self.act_on_pins(action),
-            Action::SetGrip(grip) => self.set_grip(grip),
-            Action::AddMeshDialog => self.ask_for_mesh(),
-            Action::AddMesh(path) => self.add_mesh(&path),
-            Action::ClearProbes => self.clear_probes(),
-            other => self.act_on_scene(other),
-        }
     }
 }

@@ -15,6 +15,8 @@ pub enum Tool {
     Ruler,
     /// A point that is plotted.
     Probe,
+    /// A face of a body, along which bodies are cut open.
+    Face,
 }
 
 impl Tool {
@@ -22,6 +24,7 @@ impl Tool {
     pub fn hint(self) -> &'static str {
         match self {
             Self::Ruler => "Click two points of bodies to measure between them   ·   Esc ends",
+            Self::Face => "Click a face of a body to cut along it   ·   Esc ends",
             Self::Probe => "Click a point of a soft body to plot how it moves   ·   Esc ends",
         }
     }

@@ -13,6 +13,7 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::{Window, WindowId};
 
+use super::AppOptions;
 use super::autosave::{Autosave, LeftBehind, autosave_folder, left_behind, sessions_in};
 use super::events::EventLog;
 use super::files::{self, Chosen};
@@ -25,7 +26,6 @@ use super::ui::access::without_signs;
 use super::ui::{PathPurpose, theme};
 use super::verifier::Verifier;
 use super::worker::{Severity, Worker};
-use super::{AppOptions, SceneSource};
 use crate::sim::Options;
 
 /// Opens the window and stays until it is closed.
@@ -168,7 +168,7 @@ impl ApplicationHandler<Message> for App {
                 return;
             }
             WindowEvent::Resized(size) => live.graphics.resize(*size),
-            WindowEvent::DroppedFile(path) => live.session.open(SceneSource::Path(path.clone())),
+            WindowEvent::DroppedFile(path) => live.session.dropped(path.clone()),
             WindowEvent::Focused(false) => live.session.cancel(),
             WindowEvent::CursorMoved { .. } | WindowEvent::MouseInput { .. } | WindowEvent::KeyboardInput { .. } => {
                 live.input_at.get_or_insert_with(|| (Instant::now(), 0));

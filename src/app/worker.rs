@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use super::SceneSource;
 use super::autosave::Autosave;
-use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
+use super::engine::{Arrival, Engine, Loaded, SceneInfo, View, Wants};
 use super::exporting::ExportWish;
 use super::job::Job;
 use crate::cancel::CancelToken;
@@ -105,10 +105,10 @@ pub enum Activity {
     },
     Playing,
     Paused,
-    /// Goes to the exact state after step `to`, and is at step `at`.
+    /// Goes to an exact state of the past, after step `to` if that is known, and is at step `at`.
     Travelling {
         at: u64,
-        to: u64,
+        to: Option<u64>,
         since: Instant,
     },
 }
@@ -139,8 +139,13 @@ pub struct Snapshot {
     pub past: Option<SharedPast>,
     /// The branch of the past that the simulation is at the end of; 0 without a past.
     pub branch: BranchId,
-    /// How many journeys have ended, wherever that was.
+    /// How many journeys have ended, wherever that was, and how the last one did.
     pub journeys: u64,
+    pub arrival: Arrival,
+    /// How many saved states were taken up.
+    pub states_loaded: u64,
+    /// What was commanded and refused last, and how often that was so; not of changes of values.
+    pub not_done: (u64, Option<Command>),
     /// Number of the last request that was handled.
     pub answered: u64,
     /// What was not as it should be since the scene was opened.
@@ -280,6 +285,9 @@ impl Snapshot {
             past: None,
             branch: 0,
             journeys: 0,
+            arrival: Arrival::default(),
+            states_loaded: 0,
+            not_done: (0, None),
             answered: 0,
             warnings: Arc::default(),
         }
@@ -469,10 +477,11 @@ impl Loop {
         match result {
             Some(Err(text)) => {
                 self.notify(Severity::Error, text);
-                if command.is_change() {
-                    self.next.refused += 1;
-                    self.publish();
+                match command.is_change() {
+                    true => self.next.refused += 1,
+                    false => self.next.not_done = (self.next.not_done.0 + 1, Some(command.clone())),
                 }
+                self.publish();
             }
             Some(Ok(())) if *command == Command::Reset => {
                 self.next.report = None;

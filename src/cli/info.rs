@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::Failure;
-use crate::material::presets::{PRESETS, Preset};
+use crate::material::presets::{PRESETS, Preset, Sourced};
 use crate::sim::Machine;
 
 #[derive(Args, Clone, Copy)]
@@ -29,7 +29,11 @@ pub fn info(args: InfoArgs) -> Result<(), Failure> {
 
 fn materials() {
     say!("{:<18} {:<20} {:>10} {:>6} {:>8}", "preset", "model", "E [Pa]", "nu", "kg/m^3");
-    for Preset { name, model, young_modulus, poisson_ratio, density, source } in PRESETS {
-        say!("{name:<18} {:<20} {young_modulus:>10e} {poisson_ratio:>6} {density:>8}  {source}", model.name());
+    for preset in PRESETS {
+        let Preset { name, model, young_modulus, poisson_ratio, density } = preset;
+        say!("{name:<18} {:<20} {:>10e} {:>6} {:>8}", model.name(), young_modulus.value, poisson_ratio.value, density.value);
+        for (number, Sourced { source, .. }) in [("E", young_modulus), ("nu", poisson_ratio), ("density", density)] {
+            say!("    {number}: {source}");
+        }
     }
 }

@@ -22,6 +22,7 @@ macro_rules! tell {
 
 mod bench;
 mod check;
+mod device_select;
 mod export;
 mod figures;
 mod film;
@@ -194,6 +195,9 @@ pub fn main() -> ExitCode {
         }
         None => error.exit(),
     });
+    if cli.may_open_vulkan() {
+        device_select::leave_out();
+    }
     cli.voice.settle();
     match run_command(&cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -227,6 +231,10 @@ fn run_command(cli: &Cli) -> Result<(), Failure> {
 }
 
 impl Cli {
+    fn may_open_vulkan(&self) -> bool {
+        !matches!(self.command, Some(Command::Check(_) | Command::Mesh(_) | Command::Completions { .. } | Command::Man))
+    }
+
     /// What is said before a command and belongs to the window, as a sentence.
     fn misplaced(&self) -> Option<String> {
         self.command.as_ref()?;

@@ -50,8 +50,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "MS")]
     max_step_ms: Option<f64>,
     /// Fail where there would be a warning: if a step did not converge, was taken back or was limited, if given motions
-    /// waited, if a body is softer than its material says, hangs in mid-air or is tangled at the end; or if a session
-    /// does not come to its state
+    /// waited, if a body is softer than its material says, is deformed beyond what that can hold, hangs in mid-air or
+    /// is tangled at the end; or if a session does not come to its state
     #[arg(long)]
     strict: bool,
     /// Threads of the CPU backend [default: one a core]
@@ -189,7 +189,7 @@ fn warn(summary: &Report, warnings: &Warnings) {
         let options = match warning.kind {
             Kind::NotConverged | Kind::TakenBack => "; see --dt",
             Kind::Limited | Kind::Waited => "; see --max-step-ms, --dt",
-            Kind::Hanging(_) | Kind::Tangled(_) | Kind::Softer(_) => "",
+            Kind::Hanging(_) | Kind::Tangled(_) | Kind::BeyondRange(_) | Kind::Softer(_) => "",
         };
         eprintln!("warning: {} ({}{options})", warning.text, warning.when());
     }
@@ -211,6 +211,7 @@ fn strict(summary: &Report, warnings: &Warnings) -> Result<(), Failure> {
         (of_kind(|kind| *kind == Kind::Waited).map(|warning| warning.steps).sum(), "steps in which given motions waited"),
         (faults.hanging_bodies.len() as u64, "bodies that hang in mid-air"),
         (faults.tangled_bodies.len() as u64, "bodies that are tangled at the end"),
+        (faults.beyond_range.len() as u64, "bodies that were deformed beyond what their material can hold"),
         (of_kind(|kind| matches!(kind, Kind::Softer(_))).count() as u64, "bodies that are softer than their material says"),
     ];
     let told: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} ({n})")).collect();

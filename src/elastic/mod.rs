@@ -9,6 +9,7 @@ mod groups;
 mod node_rotations;
 mod pass;
 mod patches;
+mod range;
 pub(crate) mod registers;
 mod rest_pose;
 pub(crate) mod rotation;
@@ -27,6 +28,7 @@ pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces
 pub use energy::ForcesMemory;
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
+pub use range::{BeyondRange, beyond_range};
 pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_pose::{Aggregates, Levels, RestBody, RestPoses, RestShape, SAMPLES, coarse_factors, stiffness};
 pub use rotation::{IDENTITY, MAX_STEPS as MAX_ROTATION_STEPS, Quaternion, TOLERANCE as ROTATION_TOLERANCE};

@@ -37,6 +37,11 @@ const ITERATIONS: usize = 10;
 /// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
 const COLUMNS_LIMIT: usize = 256 << 20;
 const COLUMNS_PART: usize = 3;
+/// Parts of the preparation that are done once there are levels, the matrix at rest, and factors: between those of a
+/// body of 1.1 million tets, whose factor has no room, and those of one whose factor takes nearly all of the time.
+const LEVELS: f32 = 0.1;
+const MATRIX: f32 = 0.25;
+const FACTORS: f32 = 0.8;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
@@ -126,7 +131,11 @@ impl RestPoses {
     fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
+            if cancel.is_cancelled() {
+                return;
+            }
         }
+        cancel.reached(LEVELS);
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
@@ -139,11 +148,14 @@ impl RestPoses {
         let needs_coarse = kept.coarse.len() < self.levels.len();
         if needs_factors || needs_coarse {
             let a = rest_matrix(model, params);
-            if needs_factors {
-                kept.bodies = rest_bodies(model, &a, params.time_step, cancel);
+            cancel.reached(MATRIX);
+            if needs_factors && !cancel.is_cancelled() {
+                kept.bodies = rest_bodies(model, &a, params.time_step, &cancel.part(MATRIX, FACTORS));
             }
-            if needs_coarse {
-                kept.coarse = coarse_of_matrix(model, params, |body| Coarse::new(&self.levels[body].layout, &model.pattern, &a.blocks));
+            if needs_coarse && !cancel.is_cancelled() {
+                let cancel = cancel.part(FACTORS, 1.0);
+                let coarse = |body: usize| Coarse::new_unless(&self.levels[body].layout, &model.pattern, &a.blocks, &cancel);
+                kept.coarse = coarse_of_matrix(model, params, coarse);
             }
             // What was cut short is not kept.
             if cancel.is_cancelled() {

@@ -12,7 +12,7 @@ use super::stress::gradient;
 use super::*;
 use crate::element::{Element, Tet4, Tet4Rest};
 use crate::material::{
-    Constitutive, ConstitutiveModel, Corotational, Deformation, InFrame, Lame, Material, MaterialModel, Tangent, VolumeChange,
+    Constitutive, ConstitutiveModel, Corotational, Deformation, InFrame, Lame, Material, MaterialModel, Tangent, ValidRange, VolumeChange,
 };
 use crate::math::lanes::{Lanes, Matrix, Row, from_matrix};
 use crate::math::{Mat3, Quat, Vec3};
@@ -178,6 +178,10 @@ impl ConstitutiveModel for Counting {
 
     fn lame(&self) -> Lame {
         self.0.lame()
+    }
+
+    fn valid_range(&self) -> ValidRange {
+        self.0.valid_range()
     }
 
     fn kinematics<S: pulp::Simd>(&self, at: &Deformation<S>) -> InFrame<S> {

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::candidates::{Candidates, Sorter};
 use super::hosts::{Hosts, NodeMotions};
 use super::mesh::{Mesh, Mobility};
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
 use leaf_pairs::{LeafFeatures, LeafPairs};
@@ -148,6 +148,11 @@ impl Bvh {
     /// The same where tets carry the vertices: neighbours in a body that is hardly deformed are passed over then, once
     /// it is told how nodes move ([`follow_nodes`](Self::follow_nodes)).
     pub fn carried(mesh: &Mesh, x: &[Vec3], hosts: &Hosts) -> Self {
+        Self::carried_unless(mesh, x, hosts, &CancelToken::default()).expect("nobody cancels it")
+    }
+
+    /// The same, which ends soon after `cancel` is cancelled.
+    pub fn carried_unless(mesh: &Mesh, x: &[Vec3], hosts: &Hosts, cancel: &CancelToken) -> Result<Self, Cancelled> {
         let mut lengths = vec![(0.0, 0u32); mesh.mobility.len()];
         for &[a, b] in &mesh.edges {
             let (length, count) = &mut lengths[mesh.body[a as usize] as usize];
@@ -218,19 +223,22 @@ impl Bvh {
             limit: SearchLimit::default(),
             is_complete: true,
         };
+        cancel.reached(0.1);
+        cancel.check()?;
         let meets_itself = |body: &usize| mesh.mobility[*body] == Mobility::Deformable && tree.roots[*body] != Mesh::NONE;
         let near = |body: usize| tree.near_leaves(body, x, LeafPairs::near(mean_edges[body]));
         if !hosts.tets.is_empty() {
             let pairs = (0..mean_edges.len()).filter(meets_itself).flat_map(near).collect();
             let Self { vertices, edges, triangles, .. } = &tree;
-            tree.leaf_pairs = LeafPairs::new(&LeafFeatures { mesh, vertices, edges, triangles, hosts }, x, pairs, &mean_edges);
+            let features = LeafFeatures { mesh, vertices, edges, triangles, hosts };
+            tree.leaf_pairs = LeafPairs::new_unless(&features, x, pairs, &mean_edges, &cancel.part(0.1, 0.95))?;
             // Bodies that bend have more pairs of leaves to compare.
             tree.search.leaves.reserve(tree.leaf_pairs.n_pairs());
             tree.search.above.reserve(tree.leaf_pairs.n_pairs());
         }
         let of_body = |body: usize| if mesh.mobility[body] == Mobility::Deformable { tree.frontier_of(body) } else { vec![] };
         tree.frontier = (0..mean_edges.len()).map(of_body).collect();
-        tree
+        Ok(tree)
     }
 
     /// The vertices of a leaf.

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::cancel::Cancelled;
+
 /// What to open.
 #[derive(Default)]
 pub struct DeviceRequest<'a> {
@@ -65,6 +67,8 @@ pub enum DeviceError {
     Lost(String),
     #[error("the device refused an operation: {0}")]
     Refused(String),
+    #[error("the opening of the scene on the device was {0}")]
+    Cancelled(#[from] Cancelled),
     #[error(transparent)]
     Shader(#[from] super::shader::ShaderError),
 }

@@ -7,6 +7,7 @@ use super::limits::MAX_ROW_GROUPS;
 use super::tiles::Tiles;
 use super::upload::{Groups, shares};
 use super::wgsl::{HostModule, shared_constants, shared_slots};
+use crate::cancel::CancelToken;
 use crate::element::{Cell, Element, ElementKind, Tet4, Tet10};
 use crate::material::{Material, MaterialModel, Tangent};
 use crate::model::Model;
@@ -177,16 +178,24 @@ fn most_row_groups(device: &Device) -> u32 {
 }
 
 /// Buffers of the state and of the elastic solve. Bodies of up to `most_whole` free nodes are solved in one workgroup.
-pub fn create_buffers(device: &Device, buffers: &mut Buffers, model: &Model, most_whole: usize) -> Result<(Tiles, Groups), DeviceError> {
+/// Ends soon after `cancel` is cancelled.
+pub fn create_buffers_unless(
+    device: &Device,
+    buffers: &mut Buffers,
+    model: &Model,
+    most_whole: usize,
+    cancel: &CancelToken,
+) -> Result<(Tiles, Groups), DeviceError> {
     let most = MAX_ROW_GROUPS as usize;
     if model.bodies.len() > most {
         return Err(DeviceError::TooManyBodies { bodies: model.bodies.len(), most });
     }
     let mut shares = shares(model, most_row_groups(device).max(model.bodies.len() as u32));
-    let (tiles, groups, words) = Tiles::new(model, &shares, most_whole);
+    let (tiles, groups, words) = Tiles::new_unless(model, &shares, most_whole, cancel)?;
     shares.resize(most, ShareData::default());
     buffers.uniform("shares", &shares);
     buffers.upload("pattern", &words)?;
+    cancel.check()?;
     let (n, tets) = (model.n_nodes(), model.tets.len());
     for name in ["displacements_hi", "displacements_lo", "velocities", "residual", "z"] {
         buffers.storage::<[f32; 4]>(name, n)?;

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use super::cwc::{CHECK_INTERVAL, Cwc, FACTOR, FORCE, ITERATIONS, Inverses, IslandRows, PROGRESS, SCALE, Tables, VECTORS};
 use super::detection::{DetectionPlace, Detector};
 use super::device::{Device, DeviceError};
-use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers};
+use super::elastic::{Assembly, ConjugateGradient, bytes_of_system, create_buffers_unless};
 use super::kernel::{Bound, Buffers};
 use super::layout::{ControlData, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
@@ -28,7 +28,7 @@ use super::readback::{ReadbackBuffer, Stopwatch};
 use super::staging::UploadStaging;
 use super::stepper::{Held, TRANSFER, skins, upload_staging};
 use super::tiles::Tiles;
-use super::upload::{Groups, controls, params_data, upload_model};
+use super::upload::{Groups, controls, params_data, upload_model_unless};
 use crate::cancel::CancelToken;
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
@@ -93,9 +93,14 @@ const CONTROLS_AT: u64 = TIMES_AT + Stopwatch::BYTES;
 
 impl DeviceBackend {
     pub fn new(device: Arc<Device>, model: &Model) -> Result<Self, DeviceError> {
+        Self::new_unless(device, model, &CancelToken::default())
+    }
+
+    /// The same, which ends with [`DeviceError::Cancelled`] soon after `cancel` is cancelled.
+    pub fn new_unless(device: Arc<Device>, model: &Model, cancel: &CancelToken) -> Result<Self, DeviceError> {
         let mut buffers = Buffers::new(device.clone());
-        upload_model(&mut buffers, model)?;
-        let (tiles, groups) = create_buffers(&device, &mut buffers, model, MAX_WHOLE_NODES as usize)?;
+        upload_model_unless(&mut buffers, model, cancel)?;
+        let (tiles, groups) = create_buffers_unless(&device, &mut buffers, model, MAX_WHOLE_NODES as usize, cancel)?;
         buffers.uniform("params", &[params_data(model, &Default::default(), &Default::default(), &groups)]);
         let skins = skins(&mut buffers, model)?;
         let engine = Self {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::device::{Device, DeviceError};
 use super::elastic::{
-    ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, HOST, bytes_of_system, create_buffers,
+    ARGUMENTS_NODES, ARGUMENTS_POINTS, Assembly, ConjugateGradient, GATE_INTERVAL, HOST, bytes_of_system, create_buffers_unless,
 };
 use super::kernel::{Bound, Buffers, Kernel, Stage, kernels};
 use super::layout::{ControlData, MAX_GRABS, ParamsData, joined, split, three, vec4};
@@ -14,7 +14,8 @@ use super::limits::MAX_WHOLE_NODES;
 use super::readback::{ReadbackBuffer, Stopwatch, read};
 use super::staging::UploadStaging;
 use super::tiles::Tiles;
-use super::upload::{Groups, controls, params_data, upload_model};
+use super::upload::{Groups, controls, params_data, upload_model_unless};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::model::WarmStart;
@@ -136,12 +137,17 @@ impl GpuStepper {
     }
 
     pub fn new(device: Arc<Device>, model: Arc<Model>) -> Result<Self, DeviceError> {
+        Self::new_unless(device, model, &CancelToken::default())
+    }
+
+    /// The same, which ends with [`DeviceError::Cancelled`] soon after `cancel` is cancelled.
+    pub fn new_unless(device: Arc<Device>, model: Arc<Model>, cancel: &CancelToken) -> Result<Self, DeviceError> {
         if !Self::takes(&model) {
             return Err(DeviceError::MayTouch);
         }
         let mut buffers = Buffers::new(device.clone());
-        upload_model(&mut buffers, &model)?;
-        let (tiles, groups) = create_buffers(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize)?;
+        upload_model_unless(&mut buffers, &model, cancel)?;
+        let (tiles, groups) = create_buffers_unless(&device, &mut buffers, &model, MAX_WHOLE_NODES as usize, cancel)?;
         buffers.uniform("params", &[params_data(&model, &Params::default(), &Loads::default(), &groups)]);
         let skins = skins(&mut buffers, &model)?;
         let readback_bytes = (CONTROLS_AT + model.bodies.len() * size_of::<ControlData>()) as u64;

@@ -7,12 +7,12 @@ pub mod shaders;
 use std::sync::Arc;
 
 use super::device::test_device;
-use super::elastic::{Assembly, ConjugateGradient, create_buffers};
+use super::elastic::{Assembly, ConjugateGradient, create_buffers_unless};
 use super::kernel::{Buffers, Stage};
 use super::layout::{BlockData, ControlData, joined, split, three, vec4};
 use super::readback::read;
 use super::tiles::Tiles;
-use super::upload::{Groups, controls, params_data, upload_model};
+use super::upload::{Groups, controls, params_data, upload_model_unless};
 use super::{Device, Stepper as GpuStepper};
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
@@ -119,8 +119,8 @@ impl Bench {
     fn with_whole(model: &Arc<Model>, most_whole: usize) -> Self {
         let device = test_device();
         let mut buffers = Buffers::new(device.clone());
-        upload_model(&mut buffers, model).unwrap();
-        let (tiles, groups) = create_buffers(&device, &mut buffers, model, most_whole).unwrap();
+        upload_model_unless(&mut buffers, model, CancelToken::never()).unwrap();
+        let (tiles, groups) = create_buffers_unless(&device, &mut buffers, model, most_whole, CancelToken::never()).unwrap();
         let mut node_forces = scrambled(model.n_nodes(), 0.3, 99);
         node_forces[0] = Vec3::new(5.0, 0.0, 0.0);
         let loads = Loads { grabs: vec![a_grab(model)], node_forces, ..Loads::default() };

@@ -7,6 +7,7 @@ use super::layout::{BlockData, MemberData, NONE, Pattern, ShareData, TileData};
 use super::limits::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
 use super::upload::Groups;
 use super::wgsl::WordTable;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::elastic::{Aggregates, SAMPLES, coarse_factors};
 use crate::model::Model;
 use crate::model::Params;
@@ -37,10 +38,20 @@ fn most_aggregates(n: usize) -> usize {
 
 impl Tiles {
     /// The tiles of `model`, workgroups of the kernels, and the words of [`Pattern`]. `shares`: of the kernels over
-    /// rows. Bodies of up to `most_whole` free nodes are solved in one workgroup, if it can hold them.
-    pub fn new(model: &Model, shares: &[ShareData], most_whole: usize) -> (Self, Groups, Vec<u32>) {
-        let of_body = |body: &crate::model::Body| Aggregates::new(model, body, most_aggregates(body.nodes.len()));
-        let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect();
+    /// rows. Bodies of up to `most_whole` free nodes are solved in one workgroup, if it can hold them. Ends soon after
+    /// `cancel` is cancelled.
+    pub fn new_unless(
+        model: &Model,
+        shares: &[ShareData],
+        most_whole: usize,
+        cancel: &CancelToken,
+    ) -> Result<(Self, Groups, Vec<u32>), Cancelled> {
+        let of_body = |body: &crate::model::Body| {
+            cancel.check()?;
+            Ok(Aggregates::new(model, body, most_aggregates(body.nodes.len())))
+        };
+        let aggregates: Vec<Aggregates> = model.bodies.iter().map(of_body).collect::<Result<_, Cancelled>>()?;
+        cancel.check()?;
         let n_free = |body: usize| model.bodies[body].nodes.clone().filter(|i| !model.fixed[*i]).count();
         let most_nodes = most_whole.min(MAX_WHOLE_NODES as usize);
         let is_whole = |body: usize| n_free(body) <= most_nodes && count(&aggregates[body]) <= MAX_WHOLE_TILES as usize;
@@ -69,7 +80,7 @@ impl Tiles {
             whole: whole.len() as u32,
             pattern: offsets,
         };
-        (Self { aggregates, starts, kept: vec![], uploaded: None }, groups, words)
+        Ok((Self { aggregates, starts, kept: vec![], uploaded: None }, groups, words))
     }
 
     /// Vectors of all inverses.

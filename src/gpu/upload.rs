@@ -12,6 +12,7 @@ use super::device::DeviceError;
 use super::kernel::Buffers;
 use super::layout::{ControlData, GrabData, MAX_GRABS, NodeData, ParamsData, Pattern, PointData, ShareData, vec3, vec4};
 use super::limits::WORKGROUP;
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::model::{Grab, HeldPoint, Loads, Model, Params};
 use crate::step::StageWork;
@@ -41,19 +42,24 @@ impl Groups {
     }
 }
 
-/// The constant buffers of a model.
-pub fn upload_model(buffers: &mut Buffers, model: &Model) -> Result<(), DeviceError> {
+/// The constant buffers of a model. Ends soon after `cancel` is cancelled.
+pub fn upload_model_unless(buffers: &mut Buffers, model: &Model, cancel: &CancelToken) -> Result<(), DeviceError> {
     let laws = Laws { tangled: &[], second_order: &[], rows: &[], turned: &[] };
     buffers.upload("tets", &tets(model, laws))?;
+    cancel.check()?;
     buffers.upload("patches", &patches(model, laws))?;
     buffers.upload("patch_nodes", &elements::nodes(model))?;
     buffers.upload("patch_gradients", &elements::gradients(model))?;
+    cancel.check()?;
     buffers.upload("nodes", &nodes(model, |node| model.mass_damping(node)))?;
+    cancel.check()?;
     buffers.upload("node_corners", &elements::corner_items(model))?;
+    cancel.check()?;
     let edges = elements::edge_lists(model);
     buffers.upload("edge_starts", &edges.starts)?;
     buffers.upload("edge_tets", &edges.items)?;
     buffers.upload("edge_places", &model.pattern.edge_blocks)?;
+    cancel.check()?;
     let points: Vec<_> = model
         .surface_positions(&model.rest_positions)
         .iter()

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Lame, Material};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Row, Vector, plus, times, times_vector, trace, transpose};
 
 /// How an element is deformed at a point of its quadrature, and what it remembers there.
@@ -79,6 +79,10 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// The moduli of small strains, which the device's elements, the lightness of a body and [`Tangent::Warped`] build
     /// on.
     fn lame(&self) -> Lame;
+
+    /// The deformations up to which the model answers as the solid that it stands for, and what it does beyond. Steps
+    /// do not ask for it: what is beyond is told to the user.
+    fn valid_range(&self) -> ValidRange;
 
     fn kinematics<S: Simd>(&self, at: &Deformation<S>) -> Self::Kinematics<S>;
 

@@ -3,7 +3,7 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange, warped_differential};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange, warped_differential};
 use crate::math::lanes::{Lanes, Matrix, plus, plus_identity, times, trace, transpose};
 
 /// With F = R S:  Psi = mu |S - I|^2 + lambda/2 tr(S - I)^2  (`elasticity.md` 3), where S stands for sym(R^T F) while
@@ -29,6 +29,15 @@ impl<S: Simd> InFrame<S> {
     }
 }
 
+/// The range of linear laws. A bar of half its length takes .46 of the force of a neo-Hookean one (nu = .45), one of
+/// twice its length 1.67 times as much (`materials-study.md` 7, uniaxial); nothing stops it from losing its volume.
+pub(super) const LINEAR_RANGE: ValidRange = ValidRange {
+    stretches: [0.5, 2.0],
+    volumes: [0.0, f64::INFINITY],
+    beyond: "Its law is linear: rubber resists twice as much there where it is pressed, and half as much where it is pulled. The model \
+             `neo_hookean` or `stable_neo_hookean`, a higher `young_modulus`, or less load, helps.",
+};
+
 impl ConstitutiveModel for Corotational {
     const TANGENT: Tangent = Tangent::Warped;
     type Kinematics<S: Simd> = InFrame<S>;
@@ -41,6 +50,10 @@ impl ConstitutiveModel for Corotational {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    fn valid_range(&self) -> ValidRange {
+        LINEAR_RANGE
     }
 
     #[inline(always)]

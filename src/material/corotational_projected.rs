@@ -3,9 +3,9 @@
 
 use pulp::Simd;
 
-use super::corotational::quadratic;
+use super::corotational::{LINEAR_RANGE, quadratic};
 use super::principal::{Principal, StretchEnergy};
-use super::{Lame, Material};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector};
 
 pub type CorotationalProjected = Principal<CorotationalEnergy>;
@@ -24,6 +24,10 @@ impl StretchEnergy for CorotationalEnergy {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    fn valid_range(&self) -> ValidRange {
+        LINEAR_RANGE
     }
 
     #[inline(always)]

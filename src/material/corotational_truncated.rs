@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::corotational::{Corotational, InFrame};
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange};
 use crate::math::lanes::{Lanes, Matrix, contract, plus, scaled};
 
 /// [`Corotational`], but for the matrix: `2 mu dF + lambda tr(R^T dF) R` (`elasticity.md` 3.1, T), the matrix of
@@ -25,6 +25,10 @@ impl ConstitutiveModel for CorotationalTruncated {
 
     fn lame(&self) -> Lame {
         self.0.lame()
+    }
+
+    fn valid_range(&self) -> ValidRange {
+        self.0.valid_range()
     }
 
     #[inline(always)]

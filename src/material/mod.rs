@@ -8,6 +8,7 @@ mod contract;
 mod plasticity;
 pub mod presets;
 mod principal;
+mod range;
 mod stretch_limit;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use corotational::InFrame;
 pub use mooney_rivlin::LEAST_J as MOONEY_RIVLIN_LEAST_J;
 pub use neo_hookean::LEAST_J as NEO_HOOKEAN_LEAST_J;
 pub use plasticity::{PLASTIC_ROWS, PlasticRows, Plasticity, plastic_change};
+pub use range::{ValidRange, Violation};
 pub use stretch_limit::{StretchLimit, StretchLimits};
 
 use std::f64::consts::PI;
@@ -160,6 +162,11 @@ macro_rules! models {
             /// Derivative of the stress [Pa] along a change of G.
             pub fn derivative(&self, at: &Deformation<Scalar>, change: &Mat3) -> Mat3 {
                 match self { $(Self::$model(model) => to_matrix(&model.derivative(Lanes::from(1.0), &model.kinematics(at), &from_matrix(change)))),* }
+            }
+
+            /// The deformations up to which the model holds.
+            pub fn valid_range(&self) -> ValidRange {
+                match self { $(Self::$model(model) => model.valid_range()),* }
             }
 
             /// The same without its energy of volume changes.

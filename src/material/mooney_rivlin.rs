@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy, cofactors, logarithmic};
-use super::{Lame, Material};
+use super::principal::{Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
 pub type MooneyRivlin = Principal<MooneyRivlinEnergy>;
@@ -26,11 +26,16 @@ impl MooneyRivlinEnergy {
         Self { lame, mu_1: lame.mu - mu_2, mu_2 }
     }
 
+    /// The factors of ln J and of (ln J)^2 / 2 in U [Pa].
+    #[inline(always)]
+    fn numbers(&self) -> [f64; 2] {
+        [-(self.mu_1 + 2.0 * self.mu_2), self.lame.lambda - 2.0 * self.mu_2]
+    }
+
     /// U, U', U''.
     #[inline(always)]
     fn volumetric<S: Simd>(&self, s: &Vector<S>) -> [Lanes<S>; 3] {
-        let numbers = [-(self.mu_1 + 2.0 * self.mu_2), self.lame.lambda - 2.0 * self.mu_2];
-        logarithmic(numbers, LEAST_J, s[0] * s[1] * s[2])
+        logarithmic(self.numbers(), LEAST_J, s[0] * s[1] * s[2])
     }
 }
 
@@ -42,6 +47,12 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    /// As that of the neo-Hookean solid, by U'' = 0. The constants are good wherever scenes may have them: at rest
+    /// U'' is lambda + mu_1 > 0, also where l is negative (nu below .2 with a large second modulus).
+    fn valid_range(&self) -> ValidRange {
+        range_of_logarithmic(self.numbers(), LEAST_J)
     }
 
     #[inline(always)]

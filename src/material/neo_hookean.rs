@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy, cofactors, logarithmic};
-use super::{Lame, Material};
+use super::principal::{Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus, scaled, times_vector, transpose};
 
 pub type NeoHookean = Principal<NeoHookeanEnergy>;
@@ -220,6 +220,11 @@ impl StretchEnergy for NeoHookeanEnergy {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    /// From J = eps, where the expansion of `elasticity.md` 6 begins, to `ln J = 1 + mu/lambda`.
+    fn valid_range(&self) -> ValidRange {
+        range_of_logarithmic([-self.lame.mu, self.lame.lambda], LEAST_J)
     }
 
     #[inline(always)]

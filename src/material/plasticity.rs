@@ -28,6 +28,7 @@ use crate::math::{Mat3, Vec3};
 /// crushed: to half of its volume at nu = .3, by a fifth of it at .45). An element without volume or turned inside out
 /// does not flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plasticity {
     /// |dev ln U| up to which nothing flows [-], > 0.
     pub yield_strain: f64,

@@ -3,7 +3,7 @@
 
 use pulp::Simd;
 
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange};
 use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus_identity, scaled, times, times_vector, transpose};
 use crate::math::singular::{Singular, of_eigenvalues};
 
@@ -14,6 +14,9 @@ pub trait StretchEnergy: Copy + Send + Sync + 'static {
 
     /// The moduli of small strains.
     fn lame(&self) -> Lame;
+
+    /// See [`ConstitutiveModel::valid_range`].
+    fn valid_range(&self) -> ValidRange;
 
     /// Psi(s) [J/m^3], zero at rest.
     fn energy<S: Simd>(&self, s: &Vector<S>) -> Lanes<S>;
@@ -120,6 +123,10 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
 
     fn lame(&self) -> Lame {
         self.0.lame()
+    }
+
+    fn valid_range(&self) -> ValidRange {
+        self.0.valid_range()
     }
 
     #[inline(always)]
@@ -262,4 +269,16 @@ pub(super) fn logarithmic<S: Simd>([linear, square]: [f64; 2], least: f64, j: La
     // Zero where J is inside.
     let below = j - inside;
     [value + below * (slope + below * curvature * 0.5), slope + below * curvature, curvature]
+}
+
+/// The range of a model with the energy of volumes [`logarithmic`]: from `least`, where its expansion begins, to the
+/// volume at which the pressure is greatest, U'' = 0.
+pub(super) fn range_of_logarithmic([linear, square]: [f64; 2], least: f64) -> ValidRange {
+    let largest = if square > 0.0 { (1.0 - linear / square).exp() } else { f64::INFINITY };
+    ValidRange {
+        stretches: [0.0, f64::INFINITY],
+        volumes: [least, largest],
+        beyond: "Pressed to less, its law is only continued, so that elements come back, and is not that of rubber any more; swollen to more, \
+                 it gives way. A higher `young_modulus` or `poisson_ratio`, or less load, helps.",
+    }
 }

@@ -5,7 +5,7 @@ use pulp::Simd;
 
 use super::corotational::quadratic;
 use super::principal::{Principal, StretchEnergy};
-use super::{Lame, Material};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
 pub type StVenantKirchhoff = Principal<StVenantKirchhoffEnergy>;
@@ -34,6 +34,16 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    /// Up to its greatest nominal stress in compression. That is `k (s^3 - s) / 2` of a stretch s with k = E where the
+    /// sides are free, lambda + 2 mu between walls, 3 lambda + 2 mu on all sides: least at `s = 1/sqrt(3)`.
+    fn valid_range(&self) -> ValidRange {
+        ValidRange {
+            stretches: [1.0 / f64::sqrt(3.0), f64::INFINITY],
+            volumes: [0.0, f64::INFINITY],
+            beyond: "Shorter, it gives way the more it is pressed. The model `neo_hookean`, a higher `young_modulus`, or less load, helps.",
+        }
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::corotational::quadratic;
-use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, VolumeChange};
+use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange};
 use crate::math::lanes::{Lanes, Matrix, cofactors, contract, cross, dot, plus, plus_identity, times, transpose};
 
 /// `Psi = mu/2 (|F|^2 - 3) + l/2 (J - a)^2 - l/2 (1 - a)^2` with `l = lambda + mu`, `a = 1 + mu/l` [Smith, de Goes and
@@ -29,6 +29,9 @@ pub struct WithCofactors<S: Simd> {
     determinant: Lanes<S>,
 }
 
+/// Halvings of the interval in which [`StableNeoHookean::valid_range`] looks for its bound.
+const RANGE_BISECTIONS: usize = 54;
+
 impl StableNeoHookean {
     fn of(lame: Lame) -> Self {
         let volumetric = lame.lambda + lame.mu;
@@ -48,6 +51,25 @@ impl ConstitutiveModel for StableNeoHookean {
 
     fn lame(&self) -> Lame {
         self.lame
+    }
+
+    /// Up to its greatest nominal stress in compression on all sides, `p(s) = mu s + l (s^3 - a) s^2`: beyond, it gives
+    /// way towards its other minimum, a point (`materials-study.md` 1). With l a = l + mu the stress is least where
+    /// `mu + 5 l s^4 - 2 (l + mu) s = 0`, which falls and then rises below s = 1.
+    fn valid_range(&self) -> ValidRange {
+        let (mu, l) = (self.lame.mu, self.volumetric);
+        let slope = |s: f64| mu + 5.0 * l * s.powi(4) - 2.0 * (l + mu) * s;
+        let (mut low, mut high) = (((l + mu) / (10.0 * l)).cbrt(), 1.0);
+        for _ in 0..RANGE_BISECTIONS {
+            let middle = 0.5 * (low + high);
+            *if slope(middle) > 0.0 { &mut high } else { &mut low } = middle;
+        }
+        ValidRange {
+            stretches: [0.0, f64::INFINITY],
+            volumes: [high.powi(3), f64::INFINITY],
+            beyond: "Pressed to less, it gives way towards a point. A higher `poisson_ratio` or `young_modulus`, the model `neo_hookean`, or \
+                     less load, helps.",
+        }
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::principal::{Principal, StretchEnergy};
-use super::{Lame, Material};
+use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector};
 
 /// What is laid over the constitutive model of a material with [`StretchLimits`].
@@ -11,6 +11,7 @@ pub type StretchLimit = Principal<Excess>;
 
 /// Stretches beyond which a material stiffens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StretchLimits {
     /// [-], at most 1.
     pub min: Option<f64>,
@@ -57,6 +58,11 @@ impl StretchEnergy for Excess {
     /// Of what is beyond the limits; there is nothing at small strains.
     fn lame(&self) -> Lame {
         Lame { mu: 0.5 * self.stiffness, lambda: 0.0 }
+    }
+
+    /// It takes over where others end.
+    fn valid_range(&self) -> ValidRange {
+        ValidRange::ALL
     }
 
     #[inline(always)]

@@ -18,13 +18,15 @@ pub fn embed_unless(tets: &TetMesh, points: &[Vec3], cancel: &CancelToken) -> Re
     if let Some(vertex) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
         return Err(MeshError::NotFinite { vertex });
     }
-    let grid = TetGrid::new(tets);
+    let grid = TetGrid::new_unless(tets, &cancel.part(0.0, 0.5))?;
+    cancel.reached(0.5);
     let inside: Vec<Option<usize>> = points.par_iter().map(|point| if cancel.is_cancelled() { None } else { grid.locate(point) }).collect();
+    cancel.reached(0.7);
     cancel.check()?;
     // The tet nearest to a point outside lies at the border.
     let (mut surface, mut owners) = (SurfaceMesh::default(), vec![]);
     if inside.contains(&None) {
-        (surface.triangles, owners) = tets.boundary_with_tets();
+        (surface.triangles, owners) = tets.boundary_with_tets_unless(&cancel.part(0.7, 0.9))?;
         surface.positions.clone_from(&tets.positions);
     }
     let border = Tree::new(&surface);

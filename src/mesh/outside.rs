@@ -40,15 +40,17 @@ impl TetMesh {
 
     /// The same, which ends soon after `cancel` is cancelled.
     pub fn outside_unless(&self, cancel: &CancelToken) -> Result<Outside, Cancelled> {
-        let (border, owners) = self.boundary_with_tets();
+        let (border, owners) = self.boundary_with_tets_unless(&cancel.part(0.0, 0.3))?;
         let mut parts = DisjointSets::new(self.positions.len());
-        self.tets.iter().for_each(|tet| {
+        let joining = cancel.part(0.3, 0.4);
+        for (t, tet) in self.tets.iter().enumerate() {
             tet[1..].iter().for_each(|&node| {
                 parts.join(tet[0] as usize, node as usize);
             });
-        });
+            joining.check_item(t, self.tets.len())?;
+        }
         let mut part = |tet: u32| parts.root(self.tets[tet as usize][0] as usize);
-        let covers = self.covers(&border, &owners, cancel)?;
+        let covers = self.covers(&border, &owners, &cancel.part(0.4, 1.0))?;
         let is_inner: Vec<bool> = covers
             .iter()
             .zip(&owners)
@@ -66,7 +68,7 @@ impl TetMesh {
         if self.tets.is_empty() {
             return Ok(vec![]);
         }
-        let grid = TetGrid::new(self);
+        let grid = TetGrid::new_unless(self, &cancel.part(0.0, 0.5))?;
         let cover = |(face, owner): (&[u32; 3], &u32)| {
             let corners = face.map(|node| self.positions[node as usize]);
             let [a, b, c] = corners;

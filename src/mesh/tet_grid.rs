@@ -1,6 +1,7 @@
 //! Which tet holds a point.
 
 use super::TetMesh;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 
 /// Rounding may put a point on a face outside of the tets on both of its sides, by this part of their size.
@@ -27,7 +28,8 @@ pub struct TetGrid<'a> {
 }
 
 impl<'a> TetGrid<'a> {
-    pub fn new(mesh: &'a TetMesh) -> Self {
+    /// Ends soon after `cancel` is cancelled.
+    pub fn new_unless(mesh: &'a TetMesh, cancel: &CancelToken) -> Result<Self, Cancelled> {
         let bounds = Aabb::of(&mesh.positions);
         // About two tets a cell when they fill the box; never more than 256 cells along an axis.
         let edge = (bounds.extent().product() / mesh.tets.len() as f64 * 2.0).cbrt();
@@ -37,27 +39,29 @@ impl<'a> TetGrid<'a> {
 
         let slots = cells.iter().product::<usize>();
         let mut counts = vec![0u32; slots + 1];
-        grid.each_listing(|slot, _| counts[slot + 1] += 1);
+        grid.each_listing(&cancel.part(0.0, 0.5), |slot, _| counts[slot + 1] += 1)?;
         for slot in 0..slots {
             counts[slot + 1] += counts[slot];
         }
         let mut listed = vec![0; counts[slots] as usize];
         let mut next = counts.clone();
-        grid.each_listing(|slot, tet| {
+        grid.each_listing(&cancel.part(0.5, 1.0), |slot, tet| {
             listed[next[slot] as usize] = tet;
             next[slot] += 1;
-        });
+        })?;
         (grid.starts, grid.tets) = (counts, listed);
-        grid
+        Ok(grid)
     }
 
     /// Calls `list(cell, tet)` for every cell that the box of a tet touches.
-    fn each_listing(&self, mut list: impl FnMut(usize, u32)) {
+    fn each_listing(&self, cancel: &CancelToken, mut list: impl FnMut(usize, u32)) -> Result<(), Cancelled> {
         for tet in 0..self.mesh.tets.len() {
+            cancel.check_item(tet, self.mesh.tets.len())?;
             let bounds = Aabb::of(&self.mesh.corners(tet));
             let (min, max) = (self.cell(&bounds.min), self.cell(&bounds.max));
             each_cell(min, max, |cell| list(self.slot(cell), tet as u32));
         }
+        Ok(())
     }
 
     /// The cell of a point, or the nearest cell when the point lies outside the grid.

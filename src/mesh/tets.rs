@@ -2,7 +2,9 @@ use rayon::prelude::*;
 
 use super::quadratic::EDGES;
 use super::{Embedding, MeshError, SurfaceMesh, TetMesh};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::Vec3;
+use crate::sorting::sorted_unless;
 
 /// How nearly regular the tets are: `6 sqrt(2) volume / (rms edge)^3`, 1 for a regular tet, 0 for a flat tet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,22 +40,31 @@ impl TetMesh {
 
     /// The triangles of [`TetMesh::boundary`], and the tet of each.
     pub fn boundary_with_tets(&self) -> (Vec<[u32; 3]>, Vec<u32>) {
-        let mut faces: Vec<([u32; 3], u32)> = (0..4 * self.tets.len())
-            .map(|id| {
-                let mut key = self.face(id);
-                key.sort_unstable();
-                (key, id as u32)
-            })
-            .collect();
-        faces.par_sort_unstable();
+        self.boundary_with_tets_unless(&CancelToken::default()).expect("nobody cancels it")
+    }
+
+    /// The same, which ends soon after `cancel` is cancelled.
+    pub fn boundary_with_tets_unless(&self, cancel: &CancelToken) -> Result<(Vec<[u32; 3]>, Vec<u32>), Cancelled> {
+        let key_of = |id: usize| {
+            let mut key = self.face(id);
+            key.sort_unstable();
+            (key, id as u32)
+        };
+        let faces: Vec<([u32; 3], u32)> = (0..4 * self.tets.len()).into_par_iter().map(key_of).collect();
+        let faces = sorted_unless(&faces, self.positions.len(), |(key, _)| key[0] as usize, cancel)?;
         let mut single: Vec<u32> = faces.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].1).collect();
         single.sort_unstable();
-        single.into_iter().map(|id| (self.face(id as usize), id / 4)).unzip()
+        Ok(single.into_iter().map(|id| (self.face(id as usize), id / 4)).unzip())
     }
 
     /// The boundary as triangles over its own vertices, and the node of each of these vertices, in their order.
     pub fn boundary_skin(&self) -> (Vec<[u32; 3]>, Embedding) {
         self.skin_of(&self.boundary())
+    }
+
+    /// The same, which ends soon after `cancel` is cancelled.
+    pub fn boundary_skin_unless(&self, cancel: &CancelToken) -> Result<(Vec<[u32; 3]>, Embedding), Cancelled> {
+        Ok(self.skin_of(&self.boundary_with_tets_unless(cancel)?.0))
     }
 
     /// Faces as triangles over their own vertices, and the node of each of these vertices, in their order.

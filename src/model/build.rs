@@ -9,6 +9,7 @@ use crate::cancel::{CancelToken, Cancelled};
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4, Tet4Rest, Tet10};
 use crate::math::Vec3;
 use crate::mesh::{CornerNormals, Embedding, SurfaceParts, TetMesh, quadratic, softening};
+use crate::sorting::sorted_unless;
 use crate::sparse::Pattern;
 
 /// A deformable body as it enters a model; all geometry in the world frame.
@@ -79,7 +80,17 @@ pub struct ModelBuilder {
 impl SoftBody {
     /// A body whose surface is the boundary of its tets.
     pub fn with_boundary_surface(name: impl Into<String>, material: impl Into<NamedMaterial>, tets: TetMesh) -> Self {
-        let (surface_triangles, embedding) = tets.boundary_skin();
+        let skin = tets.boundary_skin();
+        Self::with_surface(name, material, tets, skin)
+    }
+
+    /// A body with this drawn surface: triangles, and where their vertices lie in the tets.
+    pub fn with_surface(
+        name: impl Into<String>,
+        material: impl Into<NamedMaterial>,
+        tets: TetMesh,
+        (surface_triangles, embedding): (Vec<[u32; 3]>, Embedding),
+    ) -> Self {
         let n = tets.positions.len();
         Self {
             name: name.into(),
@@ -170,20 +181,33 @@ impl ModelBuilder {
         };
         let mut drawn = Surface::default();
         let mut touching = self.bodies.iter().any(|body| body.collision.is_some()).then(Surface::default);
+        let n_tets: usize = self.bodies.iter().map(|body| body.tets.tets.len()).sum();
         for (index, body) in self.bodies.into_iter().enumerate() {
             cancel.check()?;
-            append(&mut model, &mut drawn, touching.as_mut(), index as u32, body)?;
+            let [first, end] = [model.tets.len(), model.tets.len() + body.tets.tets.len()];
+            let of_body = [first, end].map(|tets| APPENDING * tets as f32 / n_tets as f32);
+            append(&mut model, &mut drawn, touching.as_mut(), index as u32, body, &cancel.part(of_body[0], of_body[1]))?;
         }
         model.surface = Arc::new(drawn);
         model.collision = touching.map_or_else(|| model.surface.clone(), Arc::new);
         model.weigh();
-        connect(&mut model, cancel)?;
+        connect(&mut model, &cancel.part(APPENDING, 1.0))?;
         Ok(model)
     }
 }
 
+/// Part of the building of a model that is not [`connect`].
+const APPENDING: f32 = 0.3;
+
 /// `touching`: what touches, if that is not what is drawn of all bodies.
-fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>, index: u32, body: SoftBody) -> Result<(), ModelError> {
+fn append(
+    model: &mut Model,
+    drawn: &mut Surface,
+    touching: Option<&mut Surface>,
+    index: u32,
+    body: SoftBody,
+    cancel: &CancelToken,
+) -> Result<(), ModelError> {
     let (first_node, first_tet) = (model.n_nodes(), model.tets.len());
     let SoftBody {
         name,
@@ -222,6 +246,7 @@ fn append(model: &mut Model, drawn: &mut Surface, touching: Option<&mut Surface>
     let offset = first_node as u32;
     let mut is_used = vec![false; tets.positions.len()];
     for (t, nodes) in tets.tets.iter().enumerate() {
+        cancel.check_item(t, tets.tets.len())?;
         let Tet4Rest { gradients, volume } = match Tet4Rest::new(&nodes.map(|n| tets.positions[n as usize])) {
             Ok(rest) => rest,
             Err(volume) => return Err(ModelError::NonPositiveVolume { body: name, tet: t, volume }),
@@ -332,26 +357,31 @@ fn connect(model: &mut Model, cancel: &CancelToken) -> Result<(), Cancelled> {
     let mut pairs: Vec<(u64, u32)> = Vec::with_capacity(model.tets.len() * Tet4::EDGES);
     for body in model.bodies.iter().filter(|body| body.element == ElementKind::Linear) {
         for t in body.tets.clone() {
+            cancel.check_item(t, 10 * model.tets.len())?;
             edges_of(&model.tets[t].nodes, |key, corners| pairs.push((key, Tet4::edge_item(t, corners))));
         }
     }
     let mut patch_pairs = patch_pairs(&model.cells, 0);
     patch_pairs.extend(self::patch_pairs(&model.tets10, Cell::EDGES * model.cells.len()));
     cancel.check()?;
-    pairs.sort_unstable();
-    cancel.check()?;
-    patch_pairs.sort_unstable();
-    cancel.check()?;
+    let lower_node = |(key, _): &(u64, u32)| (key >> 32) as usize;
+    let pairs = sorted_unless(&pairs, model.n_nodes(), lower_node, &cancel.part(0.1, 0.5))?;
+    let patch_pairs = sorted_unless(&patch_pairs, model.n_nodes(), lower_node, &cancel.part(0.1, 0.5))?;
     // Bodies are of one kind of element, so that both lists have edges of their own.
     let keys = pairs.chunk_by(|a, b| a.0 == b.0).chain(patch_pairs.chunk_by(|a, b| a.0 == b.0)).map(|same| same[0].0);
     let mut keys: Vec<u64> = keys.collect();
     if !patch_pairs.is_empty() {
         keys.sort_unstable();
     }
+    cancel.reached(0.6);
+    cancel.check()?;
     model.edge_tets = lists_of(&keys, &pairs);
+    cancel.check()?;
     model.edge_patches = if patch_pairs.is_empty() { Lists::default() } else { lists_of(&keys, &patch_pairs) };
+    cancel.reached(0.7);
     cancel.check()?;
     model.pattern = Pattern::new(model.n_nodes(), keys.iter().map(|key| [(key >> 32) as u32, *key as u32]).collect());
+    cancel.reached(0.9);
     cancel.check()?;
     let corners_of = |(t, tet): (usize, &Tet)| [0, 1, 2, 3].map(|c| (tet.nodes[c], Tet4::corner_item(t, c)));
     let corners: Vec<_> = model.tets.iter().enumerate().flat_map(corners_of).collect();

@@ -29,6 +29,12 @@ pub struct StageBuffers {
     /// How deep each tet lies below the surface of its body.
     layers: Vec<u8>,
     tet_colors: wgpu::Buffer,
+    /// Current colours of tets with their layers, and whether they stand for values.
+    pub colors_of_tets: Vec<u32>,
+    pub is_colored: bool,
+    pub tets: Vec<[u32; 4]>,
+    /// Current nodes, if the host knows them.
+    pub host_nodes: Option<Vec<[f32; 4]>>,
     /// Current surface vertices, unless only the device knows them: then they are in `positions`, as `vec4`.
     pub host_positions: Option<Vec<[f32; 4]>>,
     pub positions: wgpu::Buffer,
@@ -61,6 +67,9 @@ pub struct Rigids {
     /// For each thing to which the maps are fitted, its box in its own frame, from the lowest corner to the highest.
     boxes: Vec<Option<[Vec3; 2]>>,
     colors: Vec<super::Rgb>,
+    /// Their triangles as they are drawn, in the frames of the things.
+    points_of_vertices: Vec<Vec3>,
+    vertices_of_triangles: Vec<[u32; 3]>,
     /// The range of each thing in `indices`.
     pub ranges: Vec<Range<u32>>,
     /// For each thing whether it is a mesh: only the triangles of meshes have a meaning.
@@ -139,6 +148,10 @@ impl StageBuffers {
         Self {
             n_nodes: stage.n_nodes,
             n_tets: tets.len() as u32,
+            colors_of_tets: colors_of_tets.clone(),
+            is_colored: false,
+            host_nodes: None,
+            tets,
             n_indices: 3 * triangles.len() as u32,
             n_drawn: vertices.len() as u32,
             parts,
@@ -180,21 +193,23 @@ impl StageBuffers {
     /// Colours soft bodies point by point, or as bodies. (Where only the device knows positions, it makes vertices anew
     /// before the next picture.)
     pub fn set_colors(&mut self, queue: &wgpu::Queue, colors: Option<PointColors>) {
-        let Self { drawn, split, body_colors: [of_vertices, of_tets], layers, .. } = self;
+        let Self { drawn, split, body_colors: [of_vertices, of_tets], layers, colors_of_tets, .. } = self;
+        self.is_colored = colors.is_some();
         let table = colors.map(|colors| colors.table.map(Rgb::packed));
         match (colors, table) {
             (Some(PointColors { vertices, tets, .. }), Some(table)) => {
                 let sources = split.sources.iter().map(|source| table[vertices[*source as usize] as usize]);
                 drawn.iter_mut().zip(sources).for_each(|(vertex, color)| vertex.color = color);
                 let colors = tets.iter().zip(&*layers).map(|(place, layer)| with_layer(table[*place as usize], *layer));
-                let colors: Vec<u32> = colors.collect();
-                queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(&colors));
+                colors_of_tets.clear();
+                colors_of_tets.extend(colors);
             }
             _ => {
                 drawn.iter_mut().zip(of_vertices).for_each(|(vertex, color)| vertex.color = *color);
-                queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(of_tets));
+                colors_of_tets.clone_from(of_tets);
             }
         }
+        queue.write_buffer(&self.tet_colors, 0, bytemuck::cast_slice(colors_of_tets));
         queue.write_buffer(&self.vertices, 0, bytemuck::cast_slice(drawn));
     }
 
@@ -268,12 +283,22 @@ impl Rigids {
             colors: stage.rigids.iter().map(|o| o.color).collect(),
             vertices: filled(device, "rigid_vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX | BufferUsages::STORAGE),
             indices: filled(device, "rigid_indices", bytemuck::cast_slice(&indices), BufferUsages::INDEX | BufferUsages::STORAGE),
+            points_of_vertices: vertices.iter().map(|vertex: &Vertex| Vec3::from(vertex.position)).collect(),
+            vertices_of_triangles: indices.as_chunks::<3>().0.to_vec(),
             is_mesh: stage.rigids.iter().map(|rigid| matches!(rigid.shape, RigidShape::Mesh { .. })).collect(),
             slabs: planes.into_iter().filter(|i| Some(*i) != floor).collect(),
             floor,
             ranges,
             boxes,
         }
+    }
+
+    /// The triangles of a thing in its own frame, and its colour as it is stored; none of a plane.
+    pub fn surface(&self, thing: usize) -> Option<(impl Iterator<Item = [Vec3; 3]> + '_, u32)> {
+        let range = self.ranges.get(thing).filter(|range| !range.is_empty())?;
+        let triangles = &self.vertices_of_triangles[range.start as usize / 3..range.end as usize / 3];
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| self.points_of_vertices[vertex as usize]);
+        Some((triangles.iter().map(corners), self.colors[thing].packed()))
     }
 
     fn n_points(&self) -> u32 {

@@ -45,7 +45,7 @@ impl Layouts {
                 entries: &[wgpu::BindGroupLayoutEntry { binding: 1, visibility: fragment, ty: COLOR_TEXTURE, count: None }],
             }),
             wire: of("wire", vertex, &[READ; 2]),
-            tets: of("tets", vertex, &[READ, READ, READ, UNIFORM]),
+            tets: layout(device, "tets", &[(vertex, READ), (vertex, READ), (vertex, READ), (all, UNIFORM)]),
             parts: of("parts", fragment, &[COLOR_TEXTURE, COLOR_TEXTURE, DEPTH_TEXTURE]),
             occlusion: of("occlusion", fragment, &[COLOR_TEXTURE, DEPTH_TEXTURE, COLOR_TEXTURE]),
             screen: of("screen", fragment, &[COLOR_TEXTURE]),

@@ -7,19 +7,23 @@
 mod buffers;
 mod camera;
 mod canvas;
+mod caps;
 mod drawn;
 mod geometry;
 mod ghost;
+mod guest;
 mod image;
 mod layers;
 mod layouts;
 mod maps;
+mod marks;
 mod options;
 mod palette;
 mod pick;
 mod pipeline;
 mod pipelines;
 mod renderer;
+mod section;
 mod shaders;
 mod shapes;
 mod stage;
@@ -36,7 +40,7 @@ pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
 pub use stage::{
-    Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
+    Cut, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
 };
 
 /// Why a picture could not be made.

@@ -68,6 +68,8 @@ pub struct FloorMaps {
 pub struct Surfaces {
     pub body: wgpu::RenderPipeline,
     pub rigid: wgpu::RenderPipeline,
+    /// Rigid things that are cut open.
+    pub rigid_cut: wgpu::RenderPipeline,
     pub wire: wgpu::RenderPipeline,
     pub edges: wgpu::RenderPipeline,
     pub tets: wgpu::RenderPipeline,
@@ -123,8 +125,11 @@ impl Pipelines {
             contact_casters: Casters::new(device, &layouts, [&casters, &tets], "contact", wgpu::DepthBiasState::default()),
             floor_maps: FloorMaps::new(device, &layouts),
             mask: Mask::new(device, &layouts),
-            parts: surfaces(["fs_body_parts", "fs_wire_parts", "fs_edges_parts", "fs_tets_parts", "fs_slab_parts"], Target::Parts),
-            lit: (samples > 1).then(|| surfaces(["fs_body", "fs_wire", "fs_edges", "fs_tets", "fs_slab"], lit)),
+            parts: surfaces(
+                ["fs_body_parts", "fs_cut_parts", "fs_wire_parts", "fs_edges_parts", "fs_tets_parts", "fs_slab_parts"],
+                Target::Parts,
+            ),
+            lit: (samples > 1).then(|| surfaces(["fs_body", "fs_cut", "fs_wire", "fs_edges", "fs_tets", "fs_slab"], lit)),
             occlusion: Occlusion::new(device, &layouts),
             floor: behind("floor", ["vs_plane", "fs_floor"], false),
             floor_below: behind("floor_below", ["vs_plane", "fs_floor_below"], true),
@@ -200,10 +205,10 @@ struct SurfaceShaders<'a> {
 }
 
 impl Surfaces {
-    /// `entries` are the fragment entry points of bodies and rigid things, of the wireframe, of edges alone, of tets
-    /// and of slabs.
-    fn new(device: &wgpu::Device, layouts: &Layouts, shaders: &SurfaceShaders, entries: [&str; 5], target: Target) -> Self {
-        let [body, wire, edges, tets, slab] = entries;
+    /// `entries` are the fragment entry points of bodies and rigid things, of what is cut open, of the wireframe, of
+    /// edges alone, of tets and of slabs.
+    fn new(device: &wgpu::Device, layouts: &Layouts, shaders: &SurfaceShaders, entries: [&str; 6], target: Target) -> Self {
+        let [body, cut, wire, edges, tets, slab] = entries;
         let draw = |label, source, shader, entries, vertices| {
             let layouts = &[Some(&layouts.frame), Some(&layouts.maps), source, Some(&layouts.screen)];
             render_pipeline(device, &Draw { label, layouts, shader, entries, vertices, target })
@@ -211,6 +216,7 @@ impl Surfaces {
         Self {
             body: draw("body", None, shaders.body, ["vs_body", body], Vertices::Full),
             rigid: draw("rigid", None, shaders.body, ["vs_rigid", body], Vertices::Full),
+            rigid_cut: draw("rigid_cut", None, shaders.body, ["vs_rigid", cut], Vertices::Full),
             wire: draw("wire", Some(&layouts.wire), shaders.body, ["vs_wire", wire], Vertices::None),
             edges: draw("edges", Some(&layouts.wire), shaders.body, ["vs_wire", edges], Vertices::None),
             tets: draw("tets", Some(&layouts.tets), shaders.tets, ["vs_tets", tets], Vertices::None),

@@ -2,17 +2,19 @@
 
 use glam::{Mat4, Vec4};
 
+use super::RenderError;
 use super::buffers::StageBuffers;
 use super::camera::Camera;
 use super::canvas::{Canvas, Shown};
+use super::caps::Caps;
 use super::image::{Image, Readback};
 use super::maps::Maps;
+use super::marks::Marks;
 use super::options::RenderOptions;
 use super::pipeline::PICTURE_FORMAT;
 use super::pipelines::{Pipelines, Present, Surfaces};
-use super::stage::{Marked, Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
-use super::uniforms::{Frame, Mark, TetsView};
-use super::{RenderError, Rgb};
+use super::stage::{Cut, Marked, Overlays, PointColors, Shading, Stage, Theme, ViewOptions};
+use super::uniforms::{Frame, NO_CUT, TetsView};
 
 /// Width of the line around what is selected [px].
 const LINE_WIDTH: f32 = 2.0;
@@ -35,6 +37,8 @@ pub struct Renderer {
     pub(super) stage: StageBuffers,
     /// The same things where they are elsewhere in time, drawn as a veil.
     pub(super) ghost: Option<Box<StageBuffers>>,
+    /// Bodies that are not there yet, drawn where they would stand.
+    pub(super) guest: Option<Box<StageBuffers>>,
     pub(super) transforms: Vec<Mat4>,
     /// The inputs for which planes and maps were last made; none when something has moved since.
     planes_made_for: Option<Theme>,
@@ -42,6 +46,7 @@ pub struct Renderer {
     canvas: Option<Canvas>,
     capture_canvas: Option<Canvas>,
     marks: Marks,
+    caps: Caps,
 }
 
 impl Renderer {
@@ -52,12 +57,14 @@ impl Renderer {
         Self {
             stage,
             ghost: None,
+            guest: None,
             transforms: Vec::new(),
             planes_made_for: None,
             maps_made_for: None,
             canvas: None,
             capture_canvas: None,
             marks: Marks::new(device, 64),
+            caps: Caps::new(device),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -73,7 +80,7 @@ impl Renderer {
     /// Replaces the whole stage; bodies stand at rest until positions are set.
     pub fn set_stage(&mut self, stage: &Stage) {
         self.stage = StageBuffers::new(&self.device, &self.pipelines, &self.maps, stage, self.options.shadow_taps);
-        self.ghost = None;
+        (self.ghost, self.guest) = (None, None);
         self.transforms = stage.rigids.iter().map(|o| o.transform).collect();
         self.planes_made_for = None;
         self.moved();
@@ -122,6 +129,7 @@ impl Renderer {
     pub fn set_node_positions(&mut self, positions: Positions) -> Result<(), RenderError> {
         check_count(&positions, self.stage.n_nodes, "nodes")?;
         self.copy(positions, &self.stage.nodes, self.stage.n_nodes);
+        self.stage.host_nodes = if let Positions::Host(nodes) = positions { Some(nodes.to_vec()) } else { None };
         self.moved();
         Ok(())
     }
@@ -154,6 +162,7 @@ impl Renderer {
     /// Notes that nothing drawn so far shows the current stage.
     pub(super) fn moved(&mut self) {
         self.maps_made_for = None;
+        self.caps.moved();
         for canvas in [&mut self.canvas, &mut self.capture_canvas].into_iter().flatten() {
             canvas.shows = None;
         }
@@ -237,12 +246,19 @@ impl Renderer {
             self.planes_made_for = Some(options.theme);
         }
         options.shadows &= self.stage.has_casters();
+        // What only the device knows is cut by whole tets.
+        let knows_nodes = self.stage.host_nodes.is_some();
+        options.cut = options.cut.filter(|_| options.shading == Shading::Tets).map(|cut| Cut { exact: cut.exact && knows_nodes, ..cut });
         let frame = Frame::new(&camera, &options, canvas.texels(), &self.stage.around);
         self.queue.write_buffer(&self.stage.frame, 0, bytemuck::bytes_of(&frame));
         self.frame_ghost(&frame);
-        let cut = options.cut.unwrap_or(Vec4::new(0.0, 0.0, 0.0, 1.0)); // 0 . x > 1: never
-        let tets_view = TetsView { cut, shrink: Vec4::new(options.tet_size, f32::from(options.peeled), 0.0, 0.0) };
-        self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&tets_view));
+        let (plane, exact) = options.cut.map_or((NO_CUT, false), |cut| (cut.plane, cut.exact));
+        let shrink = Vec4::new(options.tet_size, f32::from(options.peeled), if exact { 1.0 } else { 0.0 }, 0.0);
+        self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&TetsView { cut: plane, shrink }));
+        self.frame_guest(&frame, &TetsView { cut: NO_CUT, shrink });
+        if options.shading == Shading::Tets {
+            self.caps.update(&self.device, &self.queue, &self.stage, &self.transforms, &options);
+        }
         self.marks.upload(&self.device, &self.queue, &shown.overlays, canvas.scale as f32);
 
         // While only the camera moves, vertices and maps stay as they are.
@@ -355,7 +371,7 @@ impl Renderer {
             let colors = [(&parts.albedo, None, clear), (&parts.normal, None, clear)];
             let mut pass = begin(encoder, "render/parts", &colors, DepthUse::Clear(&parts.depth, 0.0));
             shared_groups(&mut pass);
-            self.opaque(&mut pass, &pipelines.parts, options.shading);
+            self.opaque(&mut pass, &pipelines.parts, options);
         }
         self.occlusion(encoder, canvas);
 
@@ -363,7 +379,7 @@ impl Renderer {
             (Some(lit), Some((picture, depth)), _) => {
                 let mut pass = begin(encoder, "render/surfaces", &[(&canvas.color, Some(picture), clear)], DepthUse::Clear(depth, 0.0));
                 shared_groups(&mut pass);
-                self.opaque(&mut pass, lit, options.shading);
+                self.opaque(&mut pass, lit, options);
                 pass
             }
             (_, _, Some(parts)) => {
@@ -416,34 +432,46 @@ impl Renderer {
     }
 
     /// Draws bodies, rigid things and slabs.
-    fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading) {
-        let stage = &self.stage;
-        match shading {
-            Shading::Smooth => {
-                pass.set_pipeline(&pipelines.body);
-                draw_bodies(pass, stage);
-            }
-            Shading::Wireframe | Shading::Edges => {
-                pass.set_pipeline(if shading == Shading::Edges { &pipelines.edges } else { &pipelines.wire });
-                pass.set_bind_group(2, &stage.wire_group, &[]);
-                stage.shown_indices().for_each(|indices| pass.draw(indices, 0..1));
-                pass.set_bind_group(2, &stage.rigid_wire_group, &[]);
-                let is_drawn = |i: usize| stage.rigids.is_mesh[i] && !stage.hidden.rigid.contains(&i);
-                for (i, range) in (1..).zip(&stage.rigids.ranges).filter(|(i, _)| is_drawn(*i as usize - 1)) {
-                    pass.draw(range.clone(), i..i + 1);
-                }
-            }
-            Shading::Tets => {
-                pass.set_pipeline(&pipelines.tets);
-                pass.set_bind_group(2, &stage.tets_group, &[]);
-                draw_tets(pass, stage);
+    fn opaque(&self, pass: &mut wgpu::RenderPass, pipelines: &Surfaces, options: &ViewOptions) {
+        let (stage, shading) = (&self.stage, options.shading);
+        draw_soft(pass, pipelines, shading, stage);
+        if matches!(shading, Shading::Wireframe | Shading::Edges) {
+            pass.set_bind_group(2, &stage.rigid_wire_group, &[]);
+            let is_drawn = |i: usize| stage.rigids.is_mesh[i] && !stage.hidden.rigid.contains(&i);
+            for (i, range) in (1..).zip(&stage.rigids.ranges).filter(|(i, _)| is_drawn(*i as usize - 1)) {
+                pass.draw(range.clone(), i..i + 1);
             }
         }
-        pass.set_pipeline(&pipelines.rigid);
+        let cuts_rigids = options.cut.is_some_and(|cut| cut.rigids);
+        pass.set_pipeline(if cuts_rigids { &pipelines.rigid_cut } else { &pipelines.rigid });
         draw_rigids(pass, stage, !matches!(shading, Shading::Wireframe | Shading::Edges));
+        if options.cut.is_some() {
+            self.caps.draw(pass, &pipelines.body);
+        }
         pass.set_pipeline(&pipelines.slab);
         for &slab in stage.rigids.slabs.iter().filter(|slab| !stage.hidden.rigid.contains(&(**slab as usize))) {
             pass.draw(0..6, slab..slab + 1);
+        }
+        self.draw_guest(pass, pipelines, shading);
+    }
+}
+
+/// Draws the soft bodies of a stage.
+pub(super) fn draw_soft(pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shading: Shading, stage: &StageBuffers) {
+    match shading {
+        Shading::Smooth => {
+            pass.set_pipeline(&pipelines.body);
+            draw_bodies(pass, stage);
+        }
+        Shading::Wireframe | Shading::Edges => {
+            pass.set_pipeline(if shading == Shading::Edges { &pipelines.edges } else { &pipelines.wire });
+            pass.set_bind_group(2, &stage.wire_group, &[]);
+            stage.shown_indices().for_each(|indices| pass.draw(indices, 0..1));
+        }
+        Shading::Tets => {
+            pass.set_pipeline(&pipelines.tets);
+            pass.set_bind_group(2, &stage.tets_group, &[]);
+            draw_tets(pass, stage);
         }
     }
 }
@@ -534,41 +562,4 @@ fn present(
     pass.set_pipeline(if canvas.scale == 1 { &pipelines.single } else { &pipelines.fine });
     pass.set_bind_group(0, &canvas.present, &[]);
     pass.draw(0..3, 0..1);
-}
-
-/// Overlays on the device.
-struct Marks {
-    buffer: wgpu::Buffer,
-    n: u32,
-}
-
-impl Marks {
-    fn new(device: &wgpu::Device, capacity: usize) -> Self {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("render/marks"),
-            size: (capacity * size_of::<Mark>()) as u64,
-            usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        Self { buffer, n: 0 }
-    }
-
-    /// `scale`: texels in a pixel of the picture.
-    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, overlays: &Overlays, scale: f32) {
-        let mark = |a: glam::Vec3, b: glam::Vec3, width: f32, Rgb([red, green, blue]): Rgb, opacity: f32| Mark {
-            a: a.to_array(),
-            width: width * scale,
-            b: b.to_array(),
-            padding: 0.0,
-            color: [red, green, blue, opacity],
-        };
-        let segments = overlays.segments.iter().map(|s| mark(s.a, s.b, s.width, s.color, s.opacity));
-        let points = overlays.points.iter().map(|p| mark(p.at, p.at, p.size, p.color, p.opacity));
-        let marks: Vec<Mark> = segments.chain(points).collect();
-        if self.buffer.size() < size_of_val(&marks[..]) as u64 {
-            *self = Self::new(device, marks.len().next_power_of_two());
-        }
-        queue.write_buffer(&self.buffer, 0, bytemuck::cast_slice(&marks));
-        self.n = marks.len() as u32;
-    }
 }

@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn host_structs_agree_with_the_shaders() {
         assert_layout!("frame", Frame as "Frame": clip_from_world, world_from_clip, light_from_world, floor_from_world, world_from_floor,
-            floor_plane, eye, size, to_light, key, sky, ground, backdrop_top, backdrop_horizon, floor, grid, scene, flags);
+            floor_plane, eye, size, to_light, key, sky, ground, backdrop_top, backdrop_horizon, floor, grid, scene, flags, cut);
         assert_layout!("frame", Fit as "Fit": shadow_clip_from_world, contact_clip_from_world, shadow, contact);
         assert_layout!("normals", Vertex as "StoredVertex": position, color, normal, satin);
         assert_layout!("normals", Corner as "Corner": ends, tilt);

@@ -114,6 +114,17 @@ pub enum Shading {
     Tets,
 }
 
+/// A plane, and what it cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// `[n, d]` with a unit vector n: what lies at `n . x > d` [m] is taken away.
+    pub plane: Vec4,
+    /// Tets are clipped, and covered where they are; else whole tets are hidden, by their middle.
+    pub exact: bool,
+    /// Rigid things are clipped and covered, too; planes never are.
+    pub rigids: bool,
+}
+
 /// Colours of the surroundings, all linear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Theme {
@@ -159,8 +170,8 @@ pub struct ViewOptions {
     pub shading: Shading,
     pub grid: bool,
     pub shadows: bool,
-    /// Hides tets whose middle lies on the positive side: `n . x > d`, as `[n, d]` [m].
-    pub cut: Option<Vec4>,
+    /// A plane that cuts the tets open; only [`Shading::Tets`] shows it.
+    pub cut: Option<Cut>,
     /// The part of its size that a tet keeps, 0..1.
     pub tet_size: f32,
     /// The floor and the backdrop are drawn; without them a captured picture is transparent where nothing is.

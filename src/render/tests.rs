@@ -1,5 +1,7 @@
 //! Pictures of a ball over a floor, on the software adapter when there is one: it is the same everywhere.
 
+mod cut;
+
 use std::sync::LazyLock;
 
 use glam::{Mat4, Vec3};
@@ -461,7 +463,8 @@ fn bodies_are_cut_open_and_peeled_and_edges_are_seen_through() {
         let whole = ViewOptions { shading: Shading::Tets, tet_size: 1.0, ..no_grid() };
         let mut shown = |options: ViewOptions| red(&capture(&mut renderer, &options));
         let all = shown(whole);
-        let half = shown(ViewOptions { cut: Some(glam::Vec4::new(0.0, 1.0, 0.0, 0.5)), ..whole });
+        let half =
+            shown(ViewOptions { cut: Some(Cut { plane: glam::Vec4::new(0.0, 1.0, 0.0, 0.5), exact: false, rigids: false }), ..whole });
         assert!(half > all / 4 && half < 4 * all / 5, "{half} of {all}");
         let inner = shown(ViewOptions { peeled: 1, ..whole });
         assert!(inner > all / 10 && inner < 2 * all / 3, "{inner} of {all}");

@@ -6,6 +6,9 @@ use glam::{Mat4, Vec3, Vec4};
 use super::camera::Camera;
 use super::stage::{Light, ViewOptions};
 
+/// A plane that cuts nothing: 0 . x > 1.
+pub const NO_CUT: Vec4 = Vec4::new(0.0, 0.0, 0.0, 1.0);
+
 /// `Frame` of `frame.wgsl`, where each field is explained.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -28,6 +31,7 @@ pub struct Frame {
     pub grid: Vec4,
     pub scene: Vec4,
     pub flags: [u32; 4],
+    pub cut: Vec4,
 }
 
 /// `Fit` of `frame.wgsl`.
@@ -132,6 +136,7 @@ impl Frame {
             grid: Vec4::new(spacing, weight, if options.grid { 1.0 } else { 0.0 }, around.floor_reach()),
             scene: around.center.extend(around.radius),
             flags: [around.n_rigid_points, around.n_vertices, options.shadows as u32, around.shadow_taps],
+            cut: options.cut.filter(|cut| cut.rigids).map_or(NO_CUT, |cut| cut.plane),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod attachments;
 mod grabs;
 mod regions;
+mod work;
 
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
@@ -175,8 +176,9 @@ impl Builder<'_> {
         add_obstacles(&placed, &frictions, [soft, rigid], &mut builder);
         builder.friction(frictions);
         self.check_cancelled()?;
-        self.cancel.report("putting the model together", 0.6);
-        let mut model = builder.build_unless(self.cancel).map_err(|e| self.error(Origin::START, "", e.to_string()))?;
+        let made = work::made(&self.content.bodies);
+        self.cancel.report("putting the model together", made);
+        let mut model = builder.build_unless(&self.cancel.part(made, 1.0)).map_err(|e| self.error(Origin::START, "", e.to_string()))?;
         model.fixed_parts = self.scene.fixed_parts();
         let target = |target: &Target| match slots[target.body] {
             Slot::Soft(first) => first + target.copy,
@@ -282,9 +284,13 @@ impl Builder<'_> {
     /// keep clear of all others.
     fn place_all(&self) -> Result<Vec<Placed<'_>>, SceneError> {
         let (mut placed, mut faults) = (vec![], vec![]);
+        let all: f64 = self.content.bodies.iter().map(work::expected).sum();
+        let (made, mut done) = (work::made(&self.content.bodies), 0.0);
         for (index, body) in self.content.bodies.iter().enumerate() {
-            self.cancel.report("making bodies", 0.05 + 0.55 * index as f32 / self.content.bodies.len() as f32);
-            match self.make(body) {
+            let of_body = [done, done + work::expected(body)].map(|work| made * (work / all) as f32);
+            self.cancel.report("making bodies", of_body[0]);
+            done += work::expected(body);
+            match self.make(body, &self.cancel.part(of_body[0], of_body[1])) {
                 Ok(made) => placed.push(Placed { index, body, made, placements: vec![] }),
                 Err(fault) => faults.push(fault),
             }
@@ -324,11 +330,11 @@ impl Builder<'_> {
         Ok(placed)
     }
 
-    fn make(&self, body: &BodyContent) -> Result<Made, SceneError> {
+    fn make(&self, body: &BodyContent, cancel: &CancelToken) -> Result<Made, SceneError> {
         let folder = self.scene.folder.as_deref();
-        let mut made = Made::new(body, folder, self.cancel).map_err(|fault| self.fault(body, fault))?;
+        let mut made = Made::new(body, folder, &cancel.part(0.0, 0.9)).map_err(|fault| self.fault(body, fault))?;
         if let Made::Solid(solid) = &mut made {
-            solid.set_collision(&body.collision, folder, self.cancel).map_err(|fault| self.collision_fault(body, fault))?;
+            solid.set_collision(&body.collision, folder, &cancel.part(0.9, 1.0)).map_err(|fault| self.collision_fault(body, fault))?;
         }
         Ok(made)
     }
@@ -390,12 +396,14 @@ impl Builder<'_> {
         };
         let mut tets = solid.tets.clone();
         place(&mut tets.positions, placement);
-        let mut soft = SoftBody::with_boundary_surface(body.copy_name(copy), material.clone(), tets);
+        let skin = match &solid.surface {
+            Some(skin) => skin.clone(),
+            None => tets.boundary_skin_unless(self.cancel).map_err(|cancelled| self.fault(body, cancelled.into()))?,
+        };
+        let mut soft = SoftBody::with_surface(body.copy_name(copy), material.clone(), tets, skin);
         soft.filled = solid.filled;
         soft.regions.extend_from_slice(regions);
-        if let Some((triangles, embedding)) = &solid.surface {
-            soft.surface_triangles.clone_from(triangles);
-            soft.embedding.clone_from(embedding);
+        if solid.surface.is_some() {
             soft.texture_coordinates.clone_from(&solid.texture_coordinates);
             let is_painted = body.color.is_some();
             soft.parts = solid.parts.clone().and_then(|parts| if is_painted { parts.unpainted() } else { Some(parts) });

@@ -174,8 +174,9 @@ fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Res
     let elements = Elements::of(body);
     let mut solid = match body.geometry {
         Geometry::Mesh { ref file, filling, size, up } => {
-            let read = up.turned_file(read(file, folder, cancel)?);
-            Solid { up, ..of_file(read, filling, size, &body.collision, elements, cancel)? }
+            let read = up.turned_file(read(file, folder, &cancel.part(0.0, 0.2))?);
+            cancel.reached(0.2);
+            Solid { up, ..of_file(read, filling, size, &body.collision, elements, &cancel.part(0.2, 1.0))? }
         }
         Geometry::Icosphere { radius, level, resolution } => {
             embedded(shapes::icosphere(radius, level), Method::Voxel, Fineness::Cells(resolution), elements, cancel)?
@@ -285,13 +286,13 @@ fn of_file(
     };
     let solid = match file.data {
         MeshData::Tets(read) => {
-            let (mut tets, mending) = doctor::mend_tets_unless(read.clone(), cancel)?;
+            let (mut tets, mending) = doctor::mend_tets_unless(read.clone(), &cancel.part(0.0, 0.4))?;
             was_mended(tets != read);
             tets.check()?;
             let mut middles = file.middles.on(&tets);
             let scale = rescale(&mut tets.positions, size);
             middles.iter_mut().for_each(|(_, p)| *p *= scale);
-            let mut outside = tets.outside_unless(cancel)?;
+            let mut outside = tets.outside_unless(&cancel.part(0.4, 0.7))?;
             notes.extend(doctor::tet_notes(&tets, &outside, &mending));
             let kind = elements.kind(false, !file.middles.is_empty());
             let tets = match kind {
@@ -300,7 +301,8 @@ fn of_file(
                     if straightened > 0 {
                         notes.push(format!("{straightened} curved tets have no volume somewhere: their edges are straight instead"));
                     }
-                    outside = tets.outside_unless(cancel)?;
+                    cancel.check()?;
+                    outside = tets.outside_unless(&cancel.part(0.7, 1.0))?;
                     (tets, kind)
                 }
                 _ if !middles.is_empty() => {
@@ -315,10 +317,12 @@ fn of_file(
         }
         MeshData::Surface(read) => {
             let (mut surface, lids) = doctor::mend_unless(read.clone(), cancel)?;
+            cancel.reached(0.3);
             was_mended(surface != read);
             surface.check()?;
             let scale = rescale(&mut surface.positions, size);
             let found = doctor::diagnose(&surface);
+            cancel.reached(0.4);
             cancel.check()?;
             let Filling { method, fineness, subdivides } = filling;
             let resolution = match fineness {
@@ -335,12 +339,15 @@ fn of_file(
             let longest = LONGEST_EDGE * found.bounds.extent().max() / f64::from(resolution);
             if subdivides && found.area < MOST_PIECES * longest.powi(2) {
                 surface = surface.subdivided(longest);
+                cancel.check()?;
             }
+            cancel.reached(0.5);
             let may_settle = matches!(collision, Collision::Auto);
-            let mut solid = Solid { scale, touches_with_tets, may_settle, ..embedded(surface, method, fineness, elements, cancel)? };
+            let filled = embedded(surface, method, fineness, elements, &cancel.part(0.5, 1.0))?;
+            let mut solid = Solid { scale, touches_with_tets, may_settle, ..filled };
             if !found.is_solid() {
                 // Its triangles do not tell which side touches.
-                solid.collision = Some(solid.tets.boundary_skin());
+                solid.collision = Some(solid.tets.boundary_skin_unless(cancel)?);
                 notes.push(format!(
                     "the surface is no border of a solid ({} open edges, {} whose sides disagree): it is filled where it winds around, \
                      and the outside of the tets touches",
@@ -365,8 +372,10 @@ const LEAST_FILLED: f64 = 0.05;
 /// Fills a surface with tets and embeds it in them.
 fn embedded(surface: SurfaceMesh, method: Method, fineness: Fineness, elements: Elements, cancel: &CancelToken) -> Result<Solid, Fault> {
     let tets = method.tetrahedralise(&surface, fineness, BORDER, cancel)?;
+    cancel.reached(0.3);
     let (tets, element) = elements.of_tets(tets, method == Method::Voxel)?;
-    let embedding = embed_unless(&tets, &surface.positions, cancel)?;
+    cancel.check()?;
+    let embedding = embed_unless(&tets, &surface.positions, &cancel.part(0.3, 0.9))?;
     let filled = voxel::enclosed_volume(&surface, cancel)?.map_or(1.0, |volume| (volume / tets.total_volume()).max(LEAST_FILLED));
     let SurfaceMesh { triangles, texture_coordinates, normals, parts, .. } = surface;
     Ok(Solid { texture_coordinates, normals, parts, filled, ..Solid::new((tets, element), Some((triangles, embedding))) })
@@ -462,7 +471,7 @@ impl Solid {
                      tets touches instead"
                         .to_owned(),
                 );
-                Some(self.tets.boundary_skin())
+                Some(self.tets.boundary_skin_unless(cancel)?)
             }
             Collision::Auto => return Ok(()),
             // The boundary of the tets is what is drawn where there is no other surface.
@@ -490,7 +499,7 @@ impl Solid {
     pub fn settle(&mut self, tolerance: f64, cancel: &CancelToken) -> Result<(), Cancelled> {
         let mut skin = match self.collision.as_ref().or(self.surface.as_ref()) {
             Some(skin) => skin.clone(),
-            None => self.tets.boundary_skin(),
+            None => self.tets.boundary_skin_unless(cancel)?,
         };
         let note = match at_rest::settle(&self.tets, &mut skin, tolerance, cancel)? {
             AtRest::Apart => return Ok(()),

@@ -21,6 +21,8 @@ pub struct SceneValue {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueGroup {
     pub title: String,
+    /// The table, as `--set` names it.
+    pub path: String,
     pub values: Vec<SceneValue>,
 }
 
@@ -114,14 +116,52 @@ impl Scene {
         set::entry_of(path).is_some()
     }
 
+    /// The lists whose entries name bodies, and go with them.
+    pub fn lists_of_bodies() -> impl Iterator<Item = &'static str> {
+        set::REFERENCES.iter().map(|(list, _)| *list)
+    }
+
     /// The names of the materials, in the order of the file.
     pub fn material_names(&self) -> Vec<String> {
         self.document.root.get("material").map_or(&[][..], Value::entries).iter().map(|entry| entry.key.clone()).collect()
     }
 
-    /// How many entries a list has, such as `force`.
+    /// How many entries a list has, such as `force` or `contact.pair`.
     pub fn n_entries(&self, list: &str) -> usize {
-        self.document.root.get(list).map_or(&[][..], Value::items).len()
+        self.items(list).len()
+    }
+
+    fn items(&self, list: &str) -> &[Value] {
+        self.find(list).and_then(|(value, _)| value).map_or(&[][..], Value::items)
+    }
+
+    /// The list at a path with one entry more, given as TOML, at its end: what to assign to it.
+    pub fn with_entry(&self, list: &str, entry: &str) -> String {
+        let entries = self.items(list).iter().map(as_toml).chain([entry.to_owned()]);
+        format!("[{}]", entries.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The assignment that takes out what is at a path: an entry of a list as what is left of that, all else by giving
+    /// it no value. None where nothing may be. A body goes with all that names it.
+    pub fn without(&self, path: &str) -> Option<(String, String)> {
+        self.find(path)?;
+        let (parent, segment) = path.rsplit_once('.').unwrap_or(("", path));
+        match self.find(parent)?.1 {
+            Kind::List(_) if parent != "body" => {
+                let items = self.items(parent);
+                let place = set::place_in(items, segment)?;
+                let left = items.iter().enumerate().filter(|(k, _)| *k != place).map(|(_, item)| as_toml(item));
+                Some((parent.to_owned(), format!("[{}]", left.collect::<Vec<_>>().join(", "))))
+            }
+            _ => Some((path.to_owned(), String::new())),
+        }
+    }
+
+    /// The first name that no entry of a list has, such as `force` or `material`: `stem`, or with a number.
+    pub fn unused_name(&self, list: &str, stem: &str) -> String {
+        let is_used = |name: &str| self.find(&format!("{list}.{name}")).is_some();
+        let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
+        std::iter::once(stem.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
     }
 
     /// The values of the table at `path`, such as `body.bar` or `simulation`, and of the tables in it. A body has those
@@ -130,7 +170,7 @@ impl Scene {
         let (value, kind) = self.find(path)?;
         let Kind::Table(table) = kind else { return None };
         let of_kind = path.strip_prefix("body.").and_then(|name| self.bodies().into_iter().find(|body| body.name == name));
-        let mut groups = vec![ValueGroup { title: String::new(), values: vec![] }];
+        let mut groups = vec![ValueGroup { title: String::new(), path: path.to_owned(), values: vec![] }];
         add_values(value, table, path, "", of_kind.map(|body| body.kind), &mut groups);
         groups.retain(|group| !group.values.is_empty());
         Some(groups)
@@ -146,7 +186,7 @@ impl Scene {
         let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
         let table = match self.find(parent)? {
             (_, Kind::Table(table)) => table,
-            (Some(value), Kind::Variants(variants)) => variant(value, variants)?,
+            (Some(value), Kind::Variants(variants)) => set::variant(value, variants)?,
             _ => return None,
         };
         table.field(key)
@@ -178,18 +218,7 @@ impl Scene {
 
     /// The value at a path of `--set`, if it is given, and what may be there.
     pub(super) fn find(&self, path: &str) -> Option<(Option<&Value>, Kind)> {
-        let mut found = (Some(&self.document.root), Kind::Table(&SCENE));
-        for segment in path.split('.').filter(|segment| !segment.is_empty()) {
-            let (value, kind) = found;
-            found = match kind {
-                Kind::Table(table) => (value.and_then(|value| value.get(segment)), table.field(segment)?.kind),
-                Kind::Variants(variants) => (value?.get(segment), variant(value?, variants)?.field(segment)?.kind),
-                Kind::Named(table) => (Some(value?.get(segment)?), Kind::Table(table)),
-                Kind::List(table) => (Some(entry(value?, segment)?), Kind::Table(table)),
-                _ => return None,
-            };
-        }
-        Some(found)
+        set::look_up(&self.document.root, path)
     }
 }
 
@@ -209,17 +238,6 @@ pub fn number_fault(path: &str, number: f64) -> Option<String> {
     (!fits).then(|| format!("expected {}, found {number}", field.accepted()))
 }
 
-/// The entry of a list with a name, or at a place from 0.
-fn entry<'a>(list: &'a Value, segment: &str) -> Option<&'a Value> {
-    let named = list.items().iter().find(|item| item.get("name").and_then(Value::text) == Some(segment));
-    named.or_else(|| list.items().get(segment.parse::<usize>().ok()?))
-}
-
-fn variant(value: &Value, variants: &'static [(&'static str, Table)]) -> Option<&'static Table> {
-    let tag = value.get("type").and_then(Value::text)?;
-    variants.iter().find(|(name, _)| *name == tag).map(|(_, table)| table)
-}
-
 /// Adds the values of a table to the last group, and groups of its own for tables in it that are given.
 fn add_values(
     value: Option<&Value>,
@@ -233,9 +251,13 @@ fn add_values(
     let of_kind = |field: &&Field| field.kinds.is_empty() || kind.is_none_or(|kind| field.kinds.contains(&kind));
     for field in table.fields.iter().filter(of_kind) {
         let (path, found) = (check::join(path, field.key), value.and_then(|value| value.get(field.key)));
+        if let (Kind::List(_), Some(list)) = (field.kind, found) {
+            // How many there are; each has a group.
+            groups[place].values.push(SceneValue { path: path.clone(), field, given: Some(as_toml(list)) });
+        }
         let mut inner = |value: Option<&Value>, table, path: &str, name: String| {
             let title = if title.is_empty() { name } else { format!("{title}, {name}") };
-            groups.push(ValueGroup { title: title.clone(), values: vec![] });
+            groups.push(ValueGroup { title: title.clone(), path: path.to_owned(), values: vec![] });
             add_values(value, table, path, &title, kind, groups);
         };
         match (field.kind, found) {
@@ -246,7 +268,7 @@ fn add_values(
                 }
             }
             (Kind::Variants(variants), Some(value)) => {
-                if let Some(table) = variant(value, variants) {
+                if let Some(table) = set::variant(value, variants) {
                     inner(Some(value), table, &path, field.key.replace('_', " "));
                 }
             }

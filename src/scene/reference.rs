@@ -88,7 +88,9 @@ pub fn reference() -> String {
          Any value can be changed from the command line: `--set PATH=VALUE`, for instance `--set simulation.time_step=0.005`,\n\
          `--set body.bar.shape.cells=[40,8,8]` or `--set group.slope.rotation=[0,0,-20]`. Entries of lists are addressed by their\n\
          name, or by their place from 0; a table given to a new name is an entry more (`--set 'body.ball={ kind = \"rigid\", shape = {\n\
-         type = \"sphere\", radius = 0.1 } }'`), and no value takes one out, with all that names it (`--set body.ball=`). A value that is not known, has the wrong type or is out of range is an error that names\n\
+         type = \"sphere\", radius = 0.1 } }'`), and no value takes one out, with all that names it (`--set body.ball=`). Any other\n\
+         value is left out likewise and is as by default (`--set force.0.end=`), and a list is given as a whole\n\
+         (`--set 'force=[{ body = \"bar\", force = [0, 9, 0] }]'`). A value that is not known, has the wrong type or is out of range is an error that names\n\
          file, line and column and says what is accepted. `scenes/schema.json` is the same format as a JSON Schema.\n\n\
          What is marked *live* may be changed while a scene runs: in the panel of the window, or by a command of a session. All else\n\
          acts from the start; the window takes such changes up with R, and File > Save scene writes all of them into the file.\n\n\
@@ -105,10 +107,18 @@ fn presets_reference(text: &mut String) {
     text.push_str(
         "\n## Presets of materials\n\n\
          `preset` of a material names one of these. A ratio of Poisson of 0.48 to 0.494 stands for what is nearly incompressible.\n\n\
-         | preset | model | `young_modulus` [Pa] | `poisson_ratio` | `density` [kg/m^3] | where the numbers come from |\n|---|---|---|---|---|---|\n",
+         | preset | model | `young_modulus` [Pa] | `poisson_ratio` | `density` [kg/m^3] |\n|---|---|---|---|---|\n",
     );
-    for Preset { name, model, young_modulus, poisson_ratio, density, source } in PRESETS {
-        let _ = writeln!(text, "| `{name}` | `{}` | {young_modulus:e} | {poisson_ratio} | {density} | {source} |", model.name());
+    for Preset { name, model, young_modulus, poisson_ratio, density } in PRESETS {
+        let [e, nu, rho] = [young_modulus, poisson_ratio, density].map(|number| number.value);
+        let _ = writeln!(text, "| `{name}` | `{}` | {e:e} | {nu} | {rho} |", model.name());
+    }
+    text.push_str(
+        "\nWhere the numbers come from:\n\n\
+         | preset | `young_modulus` | `poisson_ratio` | `density` |\n|---|---|---|---|\n",
+    );
+    for Preset { name, young_modulus, poisson_ratio, density, .. } in PRESETS {
+        let _ = writeln!(text, "| `{name}` | {} | {} | {} |", young_modulus.source, poisson_ratio.source, density.source);
     }
 }
 

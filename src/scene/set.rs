@@ -16,27 +16,39 @@ pub enum Edit {
     Add { list: String, entry: Value },
     /// Takes entries out of lists: the path of each list and the place in it, in this order.
     Remove(Vec<(&'static str, usize)>),
+    /// Leaves the value at a path out, which may be a table.
+    Unset { path: String },
 }
 
 /// Applies an assignment such as `body.bar.shape.cells=[40,8,8]`. Entries of lists are addressed by their name, or by
 /// their place from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made. A table
-/// given to a new name in a list is an entry more (`body.ball={ shape = ... }`); an entry without a value is taken out
-/// (`body.ball=`), and with a body everything that names it.
+/// given to a new name in a list is an entry more (`body.ball={ shape = ... }`), and to a new name a material more
+/// (`material.liver={ preset = "liver" }`); an entry without a value is taken out (`body.ball=`), and with a body
+/// everything that names it. Any other value is left out likewise (`force.0.end=`), and is as by default then.
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
     let fail = |message: Message| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let flag = document.flags.len();
     match parse(&document.root, assignment, flag).map_err(|reason| fail(reason.into()))? {
-        Edit::Put { path, value } => *find(&mut document.root, &path, flag).map_err(fail)? = value,
-        Edit::Add { list, entry } => match &mut find(&mut document.root, &list, flag).map_err(fail)?.data {
+        Edit::Put { path, value } => {
+            let adds = matches!(value.data, Data::Table(_));
+            *find(&mut document.root, &path, adds, flag).map_err(fail)? = value;
+        }
+        Edit::Add { list, entry } => match &mut find(&mut document.root, &list, false, flag).map_err(fail)?.data {
             Data::Array(items) => items.push(entry),
             _ => return Err(fail(format!("\"{list}\" is not a list in the file").into())),
         },
         Edit::Remove(places) => {
             for (list, place) in places {
-                if let Data::Array(items) = &mut find(&mut document.root, list, flag).map_err(fail)?.data {
+                if let Data::Array(items) = &mut find(&mut document.root, list, false, flag).map_err(fail)?.data {
                     items.remove(place);
                 }
             }
+        }
+        Edit::Unset { path } => {
+            let (table, key) = path.rsplit_once('.').unwrap_or(("", &path));
+            // A table that is not there has no such value.
+            let there = if table.is_empty() { Some(&mut document.root) } else { at_mut(&mut document.root, table) };
+            there.and_then(entries).into_iter().for_each(|entries| entries.retain(|entry| entry.key != key));
         }
     }
     document.flags.push(assignment.to_owned());
@@ -48,7 +60,10 @@ pub fn parse(root: &Value, assignment: &str, flag: usize) -> Result<Edit, String
     let (path, text) = assignment.split_once('=').ok_or("expected PATH=VALUE, for instance simulation.time_step=0.005")?;
     let (path, text) = (path.trim(), text.trim());
     if text.is_empty() {
-        return taken_out(root, path).map(Edit::Remove);
+        return match entry_of(path) {
+            Some((list, name)) => taken_out(root, list, name).map(Edit::Remove),
+            None => left_out(root, path),
+        };
     }
     let mut value = parse_value(text, flag).map_err(|reason| format!("the value is not TOML: {reason}"))?;
     if let (Some((list, name)), Data::Table(entries)) = (entry_of(path), &mut value.data)
@@ -58,7 +73,7 @@ pub fn parse(root: &Value, assignment: &str, flag: usize) -> Result<Edit, String
         entries.retain(|entry| entry.key != "name");
         let named = Value { data: Data::Text(name.to_owned()), origin };
         entries.insert(0, Entry { key: "name".into(), key_origin: origin, value: named });
-        if place_in(root.get(list), name).is_none() {
+        if place_in(root.get(list).map_or(&[][..], Value::items), name).is_none() {
             return Ok(Edit::Add { list: list.to_owned(), entry: value });
         }
     }
@@ -72,37 +87,87 @@ pub fn entry_of(path: &str) -> Option<(&str, &str)> {
     (is_list && !name.contains('.')).then_some((list, name))
 }
 
-fn place_in(list: Option<&Value>, name: &str) -> Option<usize> {
-    let items = list?.items();
+/// The place of the entry with a name, or with a number from 0.
+pub fn place_in(items: &[Value], name: &str) -> Option<usize> {
     let named = items.iter().position(|item| item.get("name").and_then(Value::text) == Some(name));
     named.or_else(|| name.parse().ok().filter(|place| *place < items.len()))
 }
 
 /// An entry, and with a body all that names it.
-fn taken_out(root: &Value, path: &str) -> Result<Vec<(&'static str, usize)>, String> {
-    let not_there = || format!("nothing stands after the =, which takes out an entry of a list, and \"{path}\" is none");
-    let (list, name) = entry_of(path).ok_or_else(not_there)?;
+fn taken_out(root: &Value, list: &str, name: &str) -> Result<Vec<(&'static str, usize)>, String> {
     // What is not there needs not be taken out: a file may have been saved since.
-    let Some(place) = place_in(root.get(list), name) else { return Ok(vec![]) };
-    let declared = SCENE.field(list).ok_or_else(not_there)?.key;
+    let place = place_in(root.get(list).map_or(&[][..], Value::items), name);
+    let declared = SCENE.field(list).ok_or_else(|| format!("the scene has no list \"{list}\""))?.key;
     let mut places = vec![];
-    if let Some(body) = root.get(list).map(|list| &list.items()[place]).filter(|_| list == "body") {
+    if list == "body" {
         fn named<'a>(item: &'a Value, key: &str) -> Option<&'a str> {
             key.split('.').try_fold(item, |value, key| value.get(key)).and_then(Value::text).map(base_name)
         }
-        let body = body.get("name").and_then(Value::text).unwrap_or_default();
+        let found = place.and_then(|place| root.get(list)?.items()[place].get("name")?.text());
+        let body = found.unwrap_or(name);
         for (list, keys) in REFERENCES {
             let items = list.split('.').try_fold(root, |value, key| value.get(key)).map_or(&[][..], Value::items);
             let refers = |item: &Value| keys.iter().any(|key| named(item, key) == Some(body));
             places.extend((0..items.len()).rev().filter(|place| refers(&items[*place])).map(|place| (*list, place)));
         }
     }
-    places.push((declared, place));
+    places.extend(place.map(|place| (declared, place)));
     Ok(places)
 }
 
+/// A value, or a table by its name, that is left out.
+fn left_out(root: &Value, path: &str) -> Result<Edit, String> {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let is_declared = match look_up(root, table) {
+        Some((_, Kind::Named(_))) => true,
+        Some((_, Kind::Table(table))) => table.field(key).is_some(),
+        Some((Some(value), Kind::Variants(variants))) => variant(value, variants).is_some_and(|table| table.field(key).is_some()),
+        _ => false,
+    };
+    match is_declared {
+        true => Ok(Edit::Unset { path: path.to_owned() }),
+        false => Err(format!("nothing stands after the =, which takes out an entry or a value, and there is no \"{path}\"")),
+    }
+}
+
+/// The value at a path, if it is given, and what may be there; none where nothing may be.
+pub fn look_up<'a>(root: &'a Value, path: &str) -> Option<(Option<&'a Value>, Kind)> {
+    let mut found = (Some(root), Kind::Table(&SCENE));
+    for segment in path.split('.').filter(|segment| !segment.is_empty()) {
+        let (value, kind) = found;
+        found = match kind {
+            Kind::Table(table) => (value.and_then(|value| value.get(segment)), table.field(segment)?.kind),
+            Kind::Variants(variants) => (value?.get(segment), variant(value?, variants)?.field(segment)?.kind),
+            Kind::Named(table) => (Some(value?.get(segment)?), Kind::Table(table)),
+            Kind::List(table) => {
+                let items = value?.items();
+                (Some(&items[place_in(items, segment)?]), Kind::Table(table))
+            }
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
+/// The table that the `type` of a value says.
+pub fn variant(value: &Value, variants: &'static [(&'static str, Table)]) -> Option<&'static Table> {
+    let tag = value.get("type").and_then(Value::text)?;
+    variants.iter().find(|(name, _)| *name == tag).map(|(_, table)| table)
+}
+
+/// The table at a path, if it is given.
+fn at_mut<'a>(root: &'a mut Value, path: &str) -> Option<&'a mut Value> {
+    path.split('.').try_fold(root, |value, segment| match value.data {
+        Data::Array(_) => {
+            let place = place_in(value.items(), segment)?;
+            value.items_mut().get_mut(place)
+        }
+        _ => value.get_mut(segment),
+    })
+}
+
 /// Where entries of lists name a body.
-const REFERENCES: &[(&str, &[&str])] = &[
+pub const REFERENCES: &[(&str, &[&str])] = &[
     ("contact.pair", &["a", "b"]),
     ("attachment", &["from.body", "to.body"]),
     ("force", &["body"]),
@@ -117,12 +182,13 @@ fn parse_value(text: &str, flag: usize) -> Result<Value, String> {
     })
 }
 
-/// The value at `path`, made if the file leaves it out.
-fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Value, Message> {
+/// The value at `path`, made if the file leaves it out. `adds`: a name that no table has yet may be at the end.
+fn find<'a>(root: &'a mut Value, path: &str, adds: bool, flag: usize) -> Result<&'a mut Value, Message> {
     let mut value = root;
     let mut kind = Kind::Table(&SCENE);
     let mut walked = String::new();
-    for segment in path.split('.') {
+    let n_segments = path.split('.').count();
+    for (k, segment) in path.split('.').enumerate() {
         let here = if walked.is_empty() { "the scene".to_owned() } else { format!("\"{walked}\"") };
         (value, kind) = match kind {
             Kind::Table(table) => field(value, table, segment, &here, flag)?,
@@ -135,6 +201,12 @@ fn find<'a>(root: &'a mut Value, path: &str, flag: usize) -> Result<&'a mut Valu
             }
             Kind::Named(table) => {
                 let names: Vec<String> = value.entries().iter().map(|e| e.key.clone()).collect();
+                let is_new = !names.iter().any(|name| name == segment);
+                if let (true, Some(list)) = (adds && is_new && k + 1 == n_segments, entries(value)) {
+                    let origin = Origin::Flag(flag);
+                    let made = Value { data: Data::Table(vec![]), origin };
+                    list.push(Entry { key: segment.to_owned(), key_origin: origin, value: made });
+                }
                 match entries(value).and_then(|list| list.iter_mut().find(|e| e.key == segment)) {
                     Some(entry) => (&mut entry.value, Kind::Table(table)),
                     None => {

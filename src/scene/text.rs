@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
 
 use super::format::SCENE;
 use super::inspect::as_toml;
@@ -95,6 +95,33 @@ fn write(text: &mut DocumentMut, edit: &Edit) -> Option<()> {
             }
             Some(())
         }),
+        Edit::Unset { path } => {
+            let mut tables: Vec<&str> = path.split('.').collect();
+            let key = tables.pop()?;
+            // Where there is no such table there is nothing to leave out.
+            if let Some(table) = at(text.as_table_mut(), &tables) {
+                table.remove(key);
+            }
+            Some(())
+        }
+    }
+}
+
+/// The table at a path, if the text has it.
+fn at<'a>(table: &'a mut dyn TableLike, segments: &[&str]) -> Option<&'a mut dyn TableLike> {
+    let Some((key, rest)) = segments.split_first() else { return Some(table) };
+    match table.get_mut(key)? {
+        Item::ArrayOfTables(list) => {
+            let (segment, rest) = rest.split_first()?;
+            let place = place(list.iter().map(|table| table.get("name").and_then(Item::as_str)), segment)?;
+            at(list.get_mut(place)?, rest)
+        }
+        Item::Value(TomlValue::Array(list)) => {
+            let (segment, rest) = rest.split_first()?;
+            let place = place_of_value(list, segment)?;
+            at(list.get_mut(place)?.as_inline_table_mut()?, rest)
+        }
+        item => at(item.as_table_like_mut()?, rest),
     }
 }
 
@@ -128,7 +155,18 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
         Kind::Table(_) | Kind::Variants(_) => put(item.as_table_like_mut()?, kind, segments, value),
         Kind::Named(declared) => {
             let (name, rest) = segments.split_first()?;
-            put(item.as_table_like_mut()?.get_mut(name)?.as_table_like_mut()?, &Kind::Table(declared), rest, value)
+            let tables = item.as_table_like_mut()?;
+            if rest.is_empty() {
+                // All of it, below its comments.
+                let mut whole = plain(value.as_inline_table()?.clone().into_table());
+                if let Some(before) = tables.get(name).and_then(Item::as_table) {
+                    *whole.decor_mut() = before.decor().clone();
+                    whole.set_position(before.position());
+                }
+                tables.insert(name, Item::Table(whole));
+                return Some(());
+            }
+            put(tables.get_mut(name)?.as_table_like_mut()?, &Kind::Table(declared), rest, value)
         }
         Kind::List(declared) => {
             let (segment, rest) = segments.split_first()?;
@@ -148,9 +186,7 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
                     put(table, &kind, rest, value)
                 }
                 Item::Value(TomlValue::Array(list)) => {
-                    let name = |item: &TomlValue| item.as_inline_table().and_then(|table| table.get("name")?.as_str().map(str::to_owned));
-                    let names: Vec<Option<String>> = list.iter().map(name).collect();
-                    let place = place(names.iter().map(Option::as_deref), segment)?;
+                    let place = place_of_value(list, segment)?;
                     if rest.is_empty() {
                         *list.get_mut(place)? = value;
                         return Some(());
@@ -168,6 +204,11 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
 fn place<'a>(names: impl Iterator<Item = Option<&'a str>>, segment: &str) -> Option<usize> {
     let names: Vec<_> = names.collect();
     names.iter().position(|name| *name == Some(segment)).or_else(|| segment.parse().ok().filter(|place| *place < names.len()))
+}
+
+/// The same in a list on one line.
+fn place_of_value(list: &Array, segment: &str) -> Option<usize> {
+    place(list.iter().map(|item| item.as_inline_table()?.get("name")?.as_str()), segment)
 }
 
 /// Sets one value; the spaces and comments around it stay.
@@ -195,27 +236,57 @@ fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) 
     }
 }
 
-/// Gives tables the values of `entries`; what is as it was keeps its spelling.
+/// Gives a list the values of `entries`; what is as it was keeps its spelling and its comments.
 fn set_entries(tables: &mut ArrayOfTables, entries: &[&InlineTable]) {
-    while tables.len() > entries.len() {
-        tables.remove(tables.len() - 1);
-    }
-    for (k, entry) in entries.iter().enumerate() {
-        let Some(table) = tables.get_mut(k) else {
-            tables.push(plain((*entry).clone().into_table()));
-            continue;
-        };
-        for (key, value) in entry.iter() {
-            if !table.get(key).and_then(Item::as_value).is_some_and(|before| is_same(before, value)) {
-                set(table, key, &Kind::Text, value.clone());
+    let mut before: Vec<Option<TomlTable>> = tables.iter().cloned().map(Some).collect();
+    tables.clear();
+    // Those that stay are found first, in their order; of what is left each is at its place.
+    let mut from = 0;
+    let stays: Vec<Option<TomlTable>> = entries
+        .iter()
+        .map(|entry| {
+            let is_it = |table: &Option<TomlTable>| table.as_ref().is_some_and(|table| is_same_table(table, *entry));
+            let place = from + before[from..].iter().position(is_it)?;
+            from = place + 1;
+            before[place].take()
+        })
+        .collect();
+    for (k, (entry, stays)) in entries.iter().zip(stays).enumerate() {
+        let changed = || {
+            let mut table = before.get_mut(k)?.take()?;
+            let given: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
+            given.iter().for_each(|key| drop(table.remove(key)));
+            for (key, value) in entry.iter() {
+                if !table.get(key).is_some_and(|before| is_same(before, value)) {
+                    set(&mut table, key, &Kind::Text, value.clone());
+                }
             }
-        }
+            Some(table)
+        };
+        tables.push(stays.or_else(changed).unwrap_or_else(|| plain((*entry).clone().into_table())));
     }
 }
 
-fn is_same(a: &TomlValue, b: &TomlValue) -> bool {
-    let number = |value: &TomlValue| value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
-    number(a).is_some() && number(a) == number(b) || a.as_str().is_some() && a.as_str() == b.as_str()
+/// Whether a text says the same of two tables, however they are written.
+fn is_same_table(a: &dyn TableLike, b: &dyn TableLike) -> bool {
+    let value = |item: &Item| item.clone().into_value().ok();
+    a.len() == b.len() && b.iter().all(|(key, b)| a.get(key).zip(value(b)).is_some_and(|(a, b)| is_same(a, &b)))
+}
+
+fn is_same(a: &Item, b: &TomlValue) -> bool {
+    let Some(a) = a.clone().into_value().ok() else { return false };
+    match (&a, b) {
+        (TomlValue::InlineTable(a), TomlValue::InlineTable(b)) => is_same_table(a, b),
+        (TomlValue::Array(a), TomlValue::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(&Item::Value(a.clone()), b))
+        }
+        (TomlValue::Boolean(a), TomlValue::Boolean(b)) => a.value() == b.value(),
+        (TomlValue::String(a), TomlValue::String(b)) => a.value() == b.value(),
+        _ => {
+            let number = |value: &TomlValue| value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
+            number(&a).is_some() && number(&a) == number(b)
+        }
+    }
 }
 
 /// A table whose entries stand on lines of their own.
@@ -305,8 +376,73 @@ mod tests {
         let changed = scene.text_for(Path::new("")).unwrap();
         assert!(!changed.contains("bar") && changed.contains("friction = 0.2") && !changed.contains("attachment"), "{changed}");
         assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().bodies().len(), 2);
-        let lost = Scene::from_text("s", "s.toml", TEXT, None, &["body.bar.material=".into()]).unwrap_err().to_string();
-        assert!(lost.contains("takes out an entry"), "{lost}");
+        // Saved and built again with the same changes, it is the same.
+        let force = "force=[{ body = \"bar\", force = [1, 0, 0] }]";
+        let again = Scene::from_text("s", "s.toml", &changed, None, &[force.into(), "body.bar=".into()]).unwrap();
+        assert_eq!(again.n_entries("force"), 0);
+    }
+
+    /// A value that is left out is as by default, and a table of its own goes as a whole.
+    #[test]
+    fn values_and_tables_are_left_out_at_their_place() {
+        assert_eq!(text(&["simulation.time_step="]), TEXT.replace("time_step = 5e-3 # small\n", ""));
+        assert_eq!(text(&["body.bar.material="]), TEXT.replace("material = \"soft\"\n", ""));
+        assert_eq!(text(&["contact.friction=", "material.gum="]), TEXT, "what is not given stays so");
+        let unused = TEXT.replace("material = \"soft\"\n", "");
+        let scene = Scene::from_text("s", "s.toml", &unused, None, &["material.soft=".into()]).unwrap();
+        let changed = scene.text_for(Path::new("")).unwrap();
+        assert!(scene.material_names().is_empty() && !changed.contains("material") && changed.contains("# small"), "{changed}");
+        let refused = |flag: &str| Scene::from_text("s", "s.toml", TEXT, None, &[flag.into()]).unwrap_err().to_string();
+        assert!(refused("material.soft=").contains("there is no material \"soft\""));
+        assert!(refused("body.bar.wings=").contains("there is no \"body.bar.wings\""));
+        assert!(refused("body.bar.shape=").contains("mesh"));
+        assert!(refused("body.bar.name=").contains("\"name\" is missing"));
+    }
+
+    /// Lists of tables are given as a whole: what stays keeps its lines, and what goes takes its own along.
+    #[test]
+    fn a_list_loses_and_gains_entries_at_their_place() {
+        let first = "# a push\n[[force]]\nbody = \"bar\"\nforce = [1_0, 0, 0] # N\n";
+        let second = "# a pull\n[[force]]\nbody = \"bar\" # soft\nforce = [0, 2, 0]\n[force.region]\nside = \"x+\" # free\n";
+        let start = TEXT.replace("# the end\n", "");
+        let (text, last) = (format!("{start}{first}{second}"), "[[probe]]\nname = \"tip\"\nbody = \"bar\"\n");
+        let text = format!("{text}{last}");
+        let with = |flags: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            Scene::from_text("s", "s.toml", &text, None, &flags).unwrap().text_for(Path::new("")).unwrap()
+        };
+        let pull = "{ body = \"bar\", force = [0, 2, 0], region = { side = \"x+\" } }";
+        let push = "{ body = \"bar\", force = [10, 0, 0] }";
+        assert_eq!(with(&[&format!("force=[{push}, {pull}]")]), text);
+        assert_eq!(with(&[&format!("force=[{pull}]")]), format!("{start}{second}{last}"));
+        assert_eq!(with(&[&format!("force=[{push}]")]), format!("{start}{first}{last}"));
+        assert_eq!(with(&["force=[]"]), format!("{start}{last}"));
+        // One goes and the other is changed; one is without a value that it had.
+        let changed = with(&[&format!("force=[{pull}]"), "force.0.end=2", "force.0.region="]);
+        assert_eq!(changed, format!("{start}{}end = 2\n{last}", second.split("[force.region]").next().unwrap()));
+        let third = with(&[&format!("force=[{push}, {pull}, {{ name = \"lift\", body = \"bar\", force = [0, 1, 0] }}]")]);
+        assert_eq!(third, format!("{start}{first}{second}\n[[force]]\nname = \"lift\"\nbody = \"bar\"\nforce = [0, 1, 0]\n{last}"));
+    }
+
+    /// A table given to a new name is a material more; one that is there is given as a whole, below its comments.
+    #[test]
+    fn materials_are_added_and_replaced_at_their_place() {
+        let added = text(&["material.gum={ young_modulus = 3e4 }", "material.gum.density=900", "body.bar.material=gum"]);
+        assert!(added.contains("[material.soft]\nyoung_modulus = 1_000_000 # Pa\n") && added.starts_with("# a scene\n"), "{added}");
+        assert!(added.contains("[material.gum]\nyoung_modulus = 30000.0\ndensity = 900\n"), "{added}");
+        let read = Scene::from_text("s", "s.toml", &added, None, &[]).unwrap();
+        assert_eq!(read.material_names(), ["soft", "gum"]);
+        assert_eq!(text(&["material.soft={ young_modulus = 5 }"]), TEXT.replace("1_000_000 # Pa", "5"));
+        let none = "[material.soft]\nyoung_modulus = 1_000_000 # Pa\n";
+        let bare = TEXT.replace(none, "").replace("material = \"soft\"\n", "");
+        let scene = Scene::from_text("s", "s.toml", &bare, None, &["material.gum={ density = 900 }".into()]).unwrap();
+        let changed = scene.text_for(Path::new("")).unwrap();
+        assert_eq!(Scene::from_text("s", "s.toml", &changed, None, &[]).unwrap().material_names(), ["gum"], "{changed}");
+        // A value of a material that is not there is a slip.
+        for slip in ["material.gum.density=900", "material.gum=900"] {
+            let refused = Scene::from_text("s", "s.toml", TEXT, None, &[slip.into()]).unwrap_err().to_string();
+            assert!(refused.contains("has no \"gum\""), "{refused}");
+        }
     }
 
     /// A mesh beside the scene is found from elsewhere.

@@ -11,6 +11,7 @@ pub use device::{DetectionPlace, Device, DeviceError, describe_adapters};
 
 use super::threads::clock;
 use super::{SimulationError, Threaded};
+use crate::cancel::CancelToken;
 use crate::cpu::{CpuBackend, Methods};
 use crate::model::{ContactMethod, Model, Params};
 use crate::scene::BackendChoice;
@@ -70,10 +71,10 @@ fn methods_of(backend: &impl Backend) -> Vec<ContactMethod> {
 type Opened = (Box<dyn Stepper>, BackendInfo);
 
 /// Which of the two makes the first steps faster.
-fn faster(mut device: Opened, mut cpu: Opened, params: &Params) -> Opened {
-    let race = Race::run(&mut *cpu.0, &mut *device.0, params, clock);
+fn faster(mut device: Opened, mut cpu: Opened, params: &Params, cancel: &CancelToken) -> Result<Opened, SimulationError> {
+    let race = Race::run(&mut *cpu.0, &mut *device.0, params, cancel, clock)?;
     let (stepper, info) = if race.is_won_by_device() { device } else { cpu };
-    (stepper, BackendInfo { reason: race.reason(), ..info })
+    Ok((stepper, BackendInfo { reason: race.reason(), ..info }))
 }
 
 /// The choices with a device that is open, for all backends that are opened with them to share.
@@ -108,14 +109,22 @@ pub fn adapter_name(options: &Options) -> Option<&str> {
     options.device.as_deref().map(device::name)
 }
 
-pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, model: &Arc<Model>) -> Result<Opened, SimulationError> {
+/// The backend of a choice, for solves of `params.time_step` each. Soon after `cancel` is cancelled it ends with
+/// [`SimulationError::Cancelled`].
+pub fn open_backend(
+    choice: BackendChoice,
+    params: &Params,
+    options: &Options,
+    model: &Arc<Model>,
+    cancel: &CancelToken,
+) -> Result<Opened, SimulationError> {
     let (threads, method) = (options.threads.unwrap_or(0), params.method);
     let on_cpu = |reason: String| -> Result<Opened, SimulationError> {
         let backend = options.methods.map_or_else(CpuBackend::default, CpuBackend::with_methods);
         let mut info =
             BackendInfo { backend: "cpu", adapter: None, solver: method.name(), methods: methods_of(&backend), threads: 0, reason };
         info.check_method(method)?;
-        let stepper = Threaded::implicit(model.clone(), backend, threads)?;
+        let stepper = Threaded::implicit_unless(model.clone(), backend, threads, cancel)?;
         info.threads = stepper.threads();
         Ok((Box::new(stepper), info))
     };
@@ -124,8 +133,10 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
         // Where nothing touches, every method has nothing to do.
         let methods = ContactMethod::ALL.map(|(_, method)| method).to_vec();
         let mut info = BackendInfo { backend: "gpu", adapter, solver: method.name(), methods, threads: 1, reason };
-        let stepper = device::stepper(device, model, params, options, &mut info)?;
-        Ok((stepper, info))
+        let stepper = device::stepper(device, model, params, options, &mut info, cancel);
+        // Whatever error a cancelled one ends with.
+        cancel.check()?;
+        Ok((stepper?, info))
     };
     match choice {
         BackendChoice::Cpu => on_cpu("asked for".into()),
@@ -134,7 +145,13 @@ pub fn open_backend(choice: BackendChoice, params: &Params, options: &Options, m
             Ok(device) if device::is_hardware(&device) => match reason_for_cpu(model, params) {
                 Some(reason) => on_cpu(reason),
                 None => match on_gpu(device, String::new()) {
-                    Ok(on_device) => Ok(faster(on_device, on_cpu(String::new())?, params)),
+                    Ok(on_device) => {
+                        cancel.check()?;
+                        let on_cpu = on_cpu(String::new())?;
+                        cancel.check()?;
+                        faster(on_device, on_cpu, params, cancel)
+                    }
+                    Err(SimulationError::Cancelled(cancelled)) => Err(cancelled.into()),
                     Err(error) => on_cpu(format!("the device cannot take this scene: {error}")),
                 },
             },

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::backend::{open_backend, with_device};
 use super::{BackendInfo, CommandError, Simulation, SimulationError};
+use crate::cancel::CancelToken;
 use crate::element::ElementKind;
 use crate::model::{Model, NamedMaterial, State};
 use crate::scene::{BackendChoice, material_fault};
@@ -58,7 +59,7 @@ impl Simulation {
             // Else each change would open a device of its own.
             self.options = with_device(&self.options)?;
         }
-        let (mut stepper, info) = open_backend(choice, &self.params, &self.options, &model)?;
+        let (mut stepper, info) = open_backend(choice, &self.params, &self.options, &model, &CancelToken::default())?;
         // A state that a stepper cannot take fails in its next step too, and that failure is reported.
         let _ = stepper.set_state(state);
         self.held.iter_mut().for_each(|held| held.reweigh(&model));

@@ -11,6 +11,7 @@ mod health;
 mod machine;
 mod materials;
 mod moving;
+mod opening;
 pub mod past;
 mod put_back;
 pub mod report;
@@ -51,6 +52,7 @@ use crate::budget::Budget;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::ContactPressure;
 use crate::contact::generate::set_apart;
+use crate::elastic::{BeyondRange, beyond_range};
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
 use crate::scene::{BackendChoice, Built, Force, LiveValues, Probe};
@@ -61,7 +63,7 @@ pub enum SimulationError {
     #[error("no GPU backend: {0}. Use --backend cpu (or backend = \"cpu\"), or auto to let the program choose")]
     Device(#[from] backend::DeviceError),
     #[error(transparent)]
-    Stepper(#[from] StepperError),
+    Stepper(StepperError),
     #[error("the {backend} backend does not have the solver \"{solver}\"; it has {offered}")]
     Solver { solver: &'static str, backend: &'static str, offered: String },
     #[error(transparent)]
@@ -74,9 +76,25 @@ pub enum SimulationError {
     Hand(CommandError),
 }
 
+impl From<StepperError> for SimulationError {
+    fn from(error: StepperError) -> Self {
+        match error {
+            StepperError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Stepper(error),
+        }
+    }
+}
+
 /// A point without a contact force that is deeper than this many contact tolerances was missed, not merely solved with
 /// little accuracy.
 const MISSED_TOLERANCES: f64 = 20.0;
+
+/// Steps from one look at the ranges of models to the next. A look costs about a twentieth of the quickest step, and on
+/// a device that keeps the state to itself some tenths, as it is fetched.
+const LOOK_EVERY: u64 = 16;
+const LOOK_EVERY_ON_DEVICE: u64 = 64;
+/// Once something was found all tets are looked at, which takes up to half of a step: so many times more seldom.
+const LOOK_AGAIN: u64 = 4;
 
 /// A step that fails is halved at most this often.
 const MAX_HALVINGS: u32 = 4;
@@ -130,25 +148,28 @@ impl Simulation {
     pub fn new_unless(built: Built, options: &Options, cancel: &CancelToken) -> Result<Self, SimulationError> {
         let Built { name, model, params, forces, grabs, probes, backend, notes, .. } = built;
         cancel.check()?;
-        cancel.report("looking whether the start is free of contact", 0.7);
+        let [looked, made] = opening::parts(&model);
+        cancel.report("looking whether the start is free of contact", 0.0);
         let start = start(&model, &params);
         cancel.check()?;
         let checker = PenetrationChecker::new(&model);
         cancel.check()?;
         start::check_start(&checker, &model, &start, params.contact_tolerance)?;
         cancel.check()?;
-        cancel.report("preparing the solver", 0.8);
+        cancel.report("preparing the solver", looked);
         let hands = Hand::all(&model, grabs).map_err(SimulationError::Hand)?;
         let scene =
             LiveValues { params, materials: model.named_materials.clone(), friction: model.friction(), fixed: model.fixed_parts.clone() };
         let choice = options.backend.unwrap_or(backend);
-        let (mut stepper, backend) = open_backend(choice, &params, options, &model)?;
+        let params_of_solve = Params { time_step: solve_duration(&params), ..params };
+        let (mut stepper, backend) = open_backend(choice, &params_of_solve, options, &model, &cancel.part(looked, made))?;
+        cancel.check()?;
         let falls_back = choice == BackendChoice::Auto && backend.backend == "gpu";
         let acceptance = if options.accept_unconverged { AcceptancePolicy::MustNotCross } else { AcceptancePolicy::MustConverge };
         let params = Params { acceptance, ..params };
         // A stepper that cannot take its start fails in the first step too, and that failure is reported.
         let _ = stepper.set_state(&start);
-        stepper.prepare(&Params { time_step: solve_duration(&params), ..params }, cancel);
+        stepper.prepare(&params_of_solve, &cancel.part(made, 1.0));
         cancel.check()?;
         Ok(Self {
             name,
@@ -343,9 +364,20 @@ impl Simulation {
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let penetration = if self.measuring { Some(self.measure()?) } else { None };
+        report.beyond_range = self.look_at_ranges()?;
         self.tally.record(&report, self.time(), ms, penetration);
         report.hanging = self.tally.hanging_now().collect();
         Ok(report)
+    }
+
+    /// Bodies that are deformed beyond what their models hold, after some steps only.
+    fn look_at_ranges(&mut self) -> Result<Vec<BeyondRange>, StepError> {
+        let every = if self.backend.backend == "gpu" { LOOK_EVERY_ON_DEVICE } else { LOOK_EVERY };
+        let again = if self.tally.beyond_range.is_empty() { 1 } else { LOOK_AGAIN };
+        if !self.step.is_multiple_of(every * again) {
+            return Ok(vec![]);
+        }
+        Ok(beyond_range(&self.model, self.stepper.state()?, self.step / every))
     }
 
     fn advance_substeps(&mut self, control: &Control) -> Result<StepReport, StepError> {
@@ -413,9 +445,9 @@ impl Simulation {
         self.falls_back = false;
         let state = self.stepper.state()?.clone();
         let step = self.step;
-        let no_room = |reason: String| StepError::DeviceTooSmall { step, reason };
-        let (stepper, info) =
-            open_backend(BackendChoice::Cpu, &self.params, &self.options, &self.model).map_err(|error| no_room(error.to_string()))?;
+        let no_room = |error: SimulationError| StepError::DeviceTooSmall { step, reason: error.to_string() };
+        let never = CancelToken::default();
+        let (stepper, info) = open_backend(BackendChoice::Cpu, &self.params, &self.options, &self.model, &never).map_err(no_room)?;
         self.stepper = stepper;
         self.stepper.set_state(&state)?;
         self.backend = Arc::new(BackendInfo { reason: format!("{error}. The CPU goes on"), ..info });

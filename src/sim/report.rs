@@ -5,6 +5,7 @@ mod tests;
 
 use serde::Serialize;
 
+use super::warnings::beyond_range_text;
 use super::{Simulation, Tally};
 use crate::body::BodyRef;
 use crate::contact::PairForce;
@@ -233,6 +234,8 @@ pub struct Faults {
     pub tangled_steps: u64,
     /// Names of the bodies that do so at the end.
     pub tangled_bodies: Vec<String>,
+    /// A sentence for each body that was deformed beyond what its model holds.
+    pub beyond_range: Vec<String>,
     /// Names of bodies that stood still in mid-air though nothing held them.
     pub hanging_bodies: Vec<String>,
     /// Null if the penetration was not measured.
@@ -310,6 +313,7 @@ impl Simulation {
                 non_finite: tally.non_finite,
                 tangled_steps: tally.tangled_steps,
                 tangled_bodies: names(model, &tally.last.tangled),
+                beyond_range: tally.beyond_range.iter().map(|found| beyond_range_text(found, model)).collect(),
                 hanging_bodies: names(model, &tally.hanging_bodies),
                 missed_candidates: tally.max_penetration.map(|_| tally.missed_candidates),
             },

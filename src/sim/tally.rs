@@ -1,6 +1,7 @@
 //! Statistics of the steps of a run, kept for reports and traces.
 
 use crate::body::BodyRef;
+use crate::elastic::BeyondRange;
 use crate::model::ContactMethod;
 use crate::step::{StageTimes, StageWork, StepReport};
 
@@ -56,6 +57,8 @@ pub struct Tally {
     pub hanging_bodies: Vec<BodyRef>,
     /// Those that do so now, and for how many steps.
     still_steps: Vec<(BodyRef, u32)>,
+    /// Bodies that were deformed beyond what their models hold, each as it was when most of it was.
+    pub beyond_range: Vec<BeyondRange>,
     pub rollbacks: u64,
     pub non_finite: u64,
     /// Points that were deep in an obstacle, and edges that were deep in a surface, without a contact force; summed
@@ -113,6 +116,7 @@ impl Tally {
         self.waited += report.waited;
         self.tangled_steps += u64::from(!report.tangled.is_empty());
         self.count_hanging(&report.hanging);
+        report.beyond_range.iter().for_each(|found| self.keep_worst(found));
         self.energy_halvings += u64::from(report.energy_halvings);
         self.max_residual = self.max_residual.max(report.residual);
         if let Some(depth) = penetration {
@@ -124,6 +128,14 @@ impl Tally {
         self.max_cone_violation = self.max_cone_violation.max(contact.max_cone_violation);
         self.dissipated_by_friction += contact.dissipated_by_friction;
         self.last = report.clone();
+    }
+
+    fn keep_worst(&mut self, found: &BeyondRange) {
+        match self.beyond_range.iter_mut().find(|known| known.body == found.body) {
+            Some(known) if known.part < found.part => *known = found.clone(),
+            Some(_) => {}
+            None => self.beyond_range.push(found.clone()),
+        }
     }
 
     fn count_hanging(&mut self, hanging: &[BodyRef]) {

@@ -370,7 +370,8 @@ struct Cramped {
 
 impl Cramped {
     fn put_into(simulation: &mut Simulation, fails_at: u64, longest: f64) {
-        let (inner, _) = open_backend(BackendChoice::Cpu, &simulation.params, &Options::default(), &simulation.model).unwrap();
+        let Simulation { params, model, .. } = &*simulation;
+        let (inner, _) = open_backend(BackendChoice::Cpu, params, &Options::default(), model, CancelToken::never()).unwrap();
         let inner = std::mem::replace(&mut simulation.stepper, inner);
         simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest });
     }

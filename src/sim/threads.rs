@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use crate::cancel::CancelToken;
+use crate::cancel::{CancelToken, Cancelled};
+use crate::contact::generate::Surfaces;
 use crate::cpu::CpuBackend;
-use crate::geometry::MeshError;
+use crate::geometry::{Bvh, MeshError};
 use crate::math::Vec3;
 use crate::model::{HeldPoint, Loads, Model, Params, State};
 use crate::step::{Backend, ImplicitStepper, StepError, StepReport, Stepper, SurfacePositions};
@@ -16,6 +17,8 @@ pub enum StepperError {
     Threads(#[from] rayon::ThreadPoolBuildError),
     #[error("the surfaces cannot be tested for contact: {0}; repair the mesh")]
     Surfaces(#[from] MeshError),
+    #[error("the making of a stepper was {0}")]
+    Cancelled(#[from] Cancelled),
 }
 
 /// A stepper whose steps run on threads of their own.
@@ -36,7 +39,18 @@ impl<B: Backend> Threaded<ImplicitStepper<B>> {
     /// # Errors
     /// If the threads cannot be started, or the surfaces cannot be tested for contact.
     pub fn implicit(model: Arc<Model>, backend: B, threads: usize) -> Result<Self, StepperError> {
-        Self::new(ImplicitStepper::new(model, backend, clock)?, threads)
+        Self::implicit_unless(model, backend, threads, &CancelToken::default())
+    }
+
+    /// The same, which ends with [`StepperError::Cancelled`] soon after `cancel` is cancelled.
+    pub fn implicit_unless(model: Arc<Model>, backend: B, threads: usize, cancel: &CancelToken) -> Result<Self, StepperError> {
+        let surfaces = Surfaces::new(&model)?;
+        cancel.check()?;
+        let hosts = Surfaces::hosts(&model);
+        cancel.reached(0.1);
+        cancel.check()?;
+        let bvh = Bvh::carried_unless(&surfaces.mesh, &surfaces.rest, &hosts, &cancel.part(0.1, 0.8))?;
+        Self::new(ImplicitStepper::with_surfaces(model, backend, clock, surfaces, bvh), threads)
     }
 }
 

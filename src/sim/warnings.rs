@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::body::BodyRef;
+use crate::elastic::BeyondRange;
 use crate::model::Model;
 use crate::step::StepReport;
 
@@ -15,6 +16,7 @@ pub enum Kind {
     Waited,
     Hanging(BodyRef),
     Tangled(BodyRef),
+    BeyondRange(BodyRef),
     Softer(BodyRef),
 }
 
@@ -111,6 +113,9 @@ impl Warnings {
             );
             self.add(Kind::Tangled(*body), text, at);
         }
+        for found in &report.beyond_range {
+            self.add(Kind::BeyondRange(BodyRef::Deformable(found.body)), beyond_range_text(found, model), at);
+        }
     }
 
     /// The newest words count.
@@ -131,6 +136,16 @@ impl Warnings {
             }
         }
     }
+}
+
+/// That a body is deformed beyond what its model holds, and what helps.
+pub fn beyond_range_text(found: &BeyondRange, model: &Model) -> String {
+    let BeyondRange { body, part, tet, model: law, violation, beyond } = found;
+    let (name, percent) = (model.body_name(BodyRef::Deformable(*body)), 100.0 * part);
+    format!(
+        "“{name}” is deformed beyond what its material can hold, {percent:.0} % of its volume: most of all its tet {tet} (the first is 0), which \
+         {violation}. The model is `{law}`. {beyond}"
+    )
 }
 
 impl Warning {

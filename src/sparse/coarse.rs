@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::two_level::{Layout, weights};
 use super::{FactorWork, NotPositiveDefinite, Pattern, RestFactor};
+use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
 
 /// Added to each diagonal block of the coarse matrix, as a part of its mean: few nodes in a cell do not tell all that
@@ -24,8 +25,14 @@ pub struct Coarse(RestFactor);
 type Couplings = Vec<(u32, [[Mat3; 8]; 8])>;
 
 impl Coarse {
-    /// From the matrix `blocks` of the rest pose.
+    #[cfg(test)]
     pub fn new(layout: &Layout, pattern: &Pattern, blocks: &[Mat3]) -> Result<Self, NotPositiveDefinite> {
+        Self::new_unless(layout, pattern, blocks, CancelToken::never())
+    }
+
+    /// From the matrix `blocks` of the rest pose. Ends soon after `cancel` is cancelled, as if the matrix were not
+    /// positive definite.
+    pub fn new_unless(layout: &Layout, pattern: &Pattern, blocks: &[Mat3], cancel: &CancelToken) -> Result<Self, NotPositiveDefinite> {
         let n = layout.n_points();
         let cells = 0..layout.cells.len();
         let together = |[a, b]: [usize; 2]| layout.corners[a].into_iter().flat_map(move |p| layout.corners[b].map(|q| [p, q]));
@@ -37,6 +44,8 @@ impl Coarse {
         let coarse = Pattern::new(n, edges);
         let mut sums = vec![Mat3::zeros(); coarse.n_blocks()];
         for first in cells.clone().step_by(BATCH) {
+            cancel.reached(0.7 * first as f32 / cells.len() as f32);
+            cancel.check().map_err(|_| NotPositiveDefinite)?;
             let batch = first..(first + BATCH).min(cells.end);
             let parts: Vec<Couplings> = batch.clone().into_par_iter().map(|a| couplings(layout, pattern, blocks, a)).collect();
             for (a, couplings) in batch.zip(parts) {
@@ -58,7 +67,8 @@ impl Coarse {
             let block = &mut sums[*diagonal as usize];
             *block += Mat3::identity() * (SHIFT * block.trace() / 3.0).max(LEAST * largest);
         }
-        RestFactor::new(&coarse, &sums, &(0..n), &vec![false; n], &layout.points).map(Self)
+        let fixed = vec![false; n];
+        RestFactor::new_unless(&coarse, &sums, &(0..n), (&fixed, &layout.points), usize::MAX, &cancel.part(0.7, 1.0)).map(Self)
     }
 
     pub(super) fn solve(&self, rhs: &[Vec3], x: &mut [Vec3], work: &mut FactorWork) {

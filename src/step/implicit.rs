@@ -70,11 +70,16 @@ impl<B: Backend> ImplicitStepper<B> {
     pub fn new(model: Arc<Model>, backend: B, clock: Clock) -> Result<Self, MeshError> {
         let surfaces = Surfaces::new(&model)?;
         let bvh = Bvh::carried(&surfaces.mesh, &surfaces.rest, &Surfaces::hosts(&model));
+        Ok(Self::with_surfaces(model, backend, clock, surfaces, bvh))
+    }
+
+    /// With the surfaces of the model, and the tree over them ([`Bvh::carried`]).
+    pub fn with_surfaces(model: Arc<Model>, backend: B, clock: Clock, surfaces: Surfaces, bvh: Bvh) -> Self {
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
         let (state, work) = (State::initial(&model), Work::new(&model));
         let groups = TetGroups::of_tangled(&model, &state.tangled);
         let (newton, hanging) = (Newton::default(), Hanging::default());
-        Ok(Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate })
+        Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate }
     }
 
     #[cfg(test)]
@@ -391,8 +396,10 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
     }
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
+        if self.state.tangled != state.tangled {
+            self.groups = TetGroups::of_tangled(&self.model, &state.tangled);
+        }
         self.state.clone_from(state);
-        self.groups = TetGroups::of_tangled(&self.model, &state.tangled);
         self.work.guard = Guard::default();
         self.certificate.forget();
         self.backend.restore(&self.model, state)

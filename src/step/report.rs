@@ -6,6 +6,7 @@ use super::Choice;
 use crate::body::BodyRef;
 use crate::contact::ContactReport;
 use crate::contact::driver::Relinearisation;
+use crate::elastic::BeyondRange;
 
 /// A clock: milliseconds since some start. The core asks for no time of day; whoever steps brings a clock for the
 /// figures.
@@ -53,6 +54,8 @@ pub struct StepReport {
     /// Bodies whose surface passes through itself or is inside out at the end, ascending
     /// ([`State::tangled`](crate::model::State)).
     pub tangled: Vec<BodyRef>,
+    /// Bodies that are deformed beyond what their models hold, ascending; of the steps after which that was looked at.
+    pub beyond_range: Vec<BeyondRange>,
     pub contact: ContactReport,
     pub stages: StageTimes,
     /// Empty on the CPU.

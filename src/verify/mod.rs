@@ -9,6 +9,7 @@ mod bars;
 mod bench;
 mod check;
 mod contact;
+mod decay;
 mod derivatives;
 mod finite;
 mod hertz;
@@ -48,6 +49,7 @@ pub const CHECKS: &[Check] = &[
     motion::MOMENTUM,
     motion::ANGULAR_MOMENTUM,
     motion::ENERGY,
+    decay::DECAY,
     contact::STICK_SLIP,
     hertz::HERTZ,
     derivatives::DERIVATIVES,

@@ -14,6 +14,7 @@ mod documents;
 mod edges;
 mod fuzz;
 mod incline;
+mod info;
 mod invariance;
 mod lab;
 mod licenses;

@@ -224,6 +224,13 @@ fn a_body_is_moved_where_it_is_while_paused() {
         // It has fallen a little, and the gizmo with it.
         window.wait("widget gizmo.Move_1 ");
     }
+    // Undone, the run goes on without the move; what came after it is there again by redo.
+    window.key("ctrl+z");
+    window.wait("undone the move of ball");
+    window.wait("branch 2");
+    window.key("ctrl+y");
+    window.wait("redone the move of ball");
+    window.wait("branch 1");
 }
 
 /// Moved by an arrow at the start, in one change, which is undone; then there is a question before it is lost.

@@ -130,6 +130,17 @@ fn bodies_are_cut_open_measured_and_probed() {
     window.place("inside.place");
     let cut = coral(&mut window);
     assert!(whole > 0.01 && cut > 0.2 * whole && cut < 0.85 * whole, "{cut} of {whole}");
+    // Across the line of sight, and along the face that is clicked: of a cube its direction is one of an axis.
+    window.click("inside.view");
+    let across = window.wait("cut ");
+    window.click("inside.face");
+    window.click_at([at[0], at[1]]);
+    let along = window.wait("cut ");
+    let angles = |line: &str| [number(line, "turn"), number(line, "tilt")];
+    assert!(angles(&across).iter().any(|angle| angle % 90.0 != 0.0), "{across}");
+    assert!(angles(&along).iter().all(|angle| angle.rem_euclid(90.0).min(90.0 - angle.rem_euclid(90.0)) < 0.5), "{along}");
+    window.click("inside.flip");
+    window.click("inside.whole");
     window.key("i");
 
     window.key("m");

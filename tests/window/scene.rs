@@ -273,9 +273,62 @@ fn bodies_are_selected_in_the_view_and_in_the_list_and_hidden() {
     window.wait("activity Playing");
     window.click_at(block);
     window.wait("selected body.block");
-    // The friction was not saved.
+    // The friction is again as in the file: there is nothing to be saved.
     window.key("ctrl+q");
-    window.wait("unsaved changes");
-    window.click("unsaved.discard");
+    assert!(window.exit_status().success());
+}
+
+/// A force and a contact pair are added by mouse, changed, saved at their place, and are the same scene when it is read
+/// again; deleted and saved, the file is as it was.
+#[test]
+fn entries_are_added_saved_and_deleted() {
+    let file = SceneFile::new("entries");
+    let mut window = file.open();
+    window.wait_for("some steps", |line| line.starts_with("step ") && step_of(line) >= 2);
+    window.key("space");
+    window.wait("activity Paused");
+    window.click("tree.body.bar");
+    window.wait("selected body.bar");
+    window.click("tree.add");
+    window.click("item.Force");
+    window.wait("selected force.0");
+    set(&mut window, "value.force.0.force.x", "0");
+    set(&mut window, "value.force.0.force.y", "-12");
+    window.wait("edited force.0.force=[0.0, -12.0, 0.0]");
+    window.click("add.force.0.region");
+    window.wait("edited force.0.region={ side = \"y+\" }");
+    window.click("tree.body.block");
+    window.wait("selected body.block");
+    window.click("tree.add");
+    window.click("item.Contact_pair");
+    window.wait("selected contact.pair.0");
+    set(&mut window, "value.contact.pair.0.friction", "0.1");
+    window.wait("edited contact.pair.0.friction=0.1");
+
+    let before = hash(&file.path(), &[], 5);
+    window.key("ctrl+shift+s");
+    window.wait("scene saved ");
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let added = ["[[force]]\nname = \"force\"\nbody = \"bar\"\nforce = [0.0, -12.0, 0.0]\n", "side = \"y+\"", "friction = 0.1"];
+    assert!(text.starts_with(SCENE.trim_end()) && added.iter().all(|part| text.contains(part)), "{text}");
+    assert_ne!(hash(&file.path(), &[], 5), before);
+
+    // Built again with its changes, and from the file alone.
+    window.click("scene.restart");
+    window.wait("scene loaded Desk");
+    window.click("tree.contact.pair.0");
+    window.wait("selected contact.pair.0");
+    window.click("selection.delete");
+    window.wait("edited contact.pair=[]");
+    window.click("tree.force.0");
+    window.wait("selected force.0");
+    window.key("Delete");
+    window.wait("edited force=[]");
+    window.wait("gone tree.force.0");
+    window.key("ctrl+shift+s");
+    window.wait("scene saved ");
+    assert_eq!(hash(&file.path(), &[], 5), before);
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), SCENE);
+    window.key("ctrl+q");
     assert!(window.exit_status().success());
 }

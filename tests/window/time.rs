@@ -127,7 +127,7 @@ fn a_crash_loses_little_and_the_session_is_taken_up_again() {
     let mut window = Driver::start(&["spin", "--backend", "cpu"]);
     window.wait("scene loaded");
     window.focus();
-    window.wait_for("some seconds", |line| line.starts_with("step ") && number(line, "time") > 5.0);
+    window.wait_for("some seconds", |line| line.starts_with("step ") && number(line, "time") > 3.5);
     let before = step_of(&window.last("step ").unwrap());
     window.kill();
 

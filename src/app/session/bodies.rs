@@ -1,14 +1,11 @@
 //! Bodies that are added, copied, taken out, put back, hidden and locked.
 
-use std::path::Path;
-
 use super::Session;
 use super::lookup::Question;
 use super::picking::is_plane;
 use crate::app::selection::{Item, Pick, all_bodies};
-use crate::app::ui::{BodyAction, ContextMenu, NewBody, PathPurpose};
-use crate::app::worker::{Request, Severity};
-use crate::app::{SceneSource, file_name};
+use crate::app::ui::{BodyAction, ContextMenu, NewBody};
+use crate::app::worker::Severity;
 use crate::body::{BodyRef, base_name};
 use crate::geometry::Shape;
 use crate::math::{Aabb, Isometry, Vec3};
@@ -33,7 +30,7 @@ impl Session {
             BodyAction::ShowAll => self.ui.selection.show_all(),
             BodyAction::Lock(lock) => self.ui.selection.lock(names(), lock),
             BodyAction::UnlockAll => self.ui.selection.unlock_all(),
-            BodyAction::PutBack => names().for_each(|name| self.command(Command::PutBack { body: name.to_owned() })),
+            BodyAction::PutBack => self.commands(names().map(|name| Command::PutBack { body: name.to_owned() }).collect()),
             BodyAction::Duplicate => self.duplicate(&scene.model),
             BodyAction::Delete => self.delete(),
             BodyAction::Add(body) => self.add(&scene.model, body),
@@ -72,11 +69,14 @@ impl Session {
     }
 
     fn delete(&mut self) {
-        let names = self.selected_bodies();
-        let values: Vec<_> = names.iter().map(|name| (format!("body.{name}"), String::new())).collect();
+        let (names, mut values) = (self.selected_bodies(), self.selected_entries_out());
+        values.extend(names.iter().map(|name| (format!("body.{name}"), String::new())));
         if !values.is_empty() && self.edit(&values, None) {
             self.ui.selection.clear();
-            self.tell(Severity::Info, format!("{} deleted: the scene starts anew. Ctrl+Z takes it back", names.join(", ")));
+            match names.is_empty() {
+                true => self.tell(Severity::Info, "Deleted. Ctrl+Z takes it back".into()),
+                false => self.tell_of_bodies(format!("{} deleted: the scene starts anew. Ctrl+Z takes it back", names.join(", "))),
+            }
         }
     }
 
@@ -101,7 +101,14 @@ impl Session {
         }
         if !values.is_empty() && self.edit(&values, None) {
             self.select_new(&copies);
-            self.tell(Severity::Info, format!("{} added: the scene starts anew", copies.join(", ")));
+            self.tell_of_bodies(format!("{} added: the scene starts anew", copies.join(", ")));
+        }
+    }
+
+    /// Tells what was done, unless it is still asked about.
+    fn tell_of_bodies(&mut self, text: String) {
+        if self.ui.lost_past.is_none() {
+            self.tell(Severity::Info, text);
         }
     }
 
@@ -117,74 +124,18 @@ impl Session {
         let (size, material) = (usual_size(model), document.scene().material_names().first().cloned());
         let name = document.scene().unused_body_name(&body.label().to_lowercase().replace(' ', "_"));
         let text = new_body(body, size, &free_place(model, 0.6 * size), material.as_deref());
-        self.put_in(name, text);
+        self.put_in(&name, &[(format!("body.{name}"), text)]);
     }
 
-    /// Adds a mesh as a soft body.
-    pub(super) fn add_mesh(&mut self, path: &Path) {
-        let (Some(document), Some(scene)) = (&self.document, &self.shown.scene) else { return };
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (size, name) = (usual_size(&scene.model), document.scene().unused_body_name(&stem));
-        let file = toml::Value::String(path.display().to_string());
-        let material = document.scene().material_names().first().map_or_else(String::new, |name| format!(", material = \"{name}\""));
-        let [x, y, z] = free_place(&scene.model, 0.1 * size).into();
-        let text = format!(
-            "{{ mesh = {file}, tets = 8000, subdivide = \"on\", collision_surface = \"auto\", size = {size:?}, origin = \"bottom\", \
-             element = \"linear\", position = [{x:?}, {y:?}, {z:?}]{material} }}"
-        );
-        self.log.say(format_args!("add mesh {}", file_name(&path)));
-        self.put_in(name, text);
-    }
-
-    pub(super) fn ask_for_mesh(&mut self) {
-        match self.document.is_some() {
-            true => self.wishes.dialog = Some(PathPurpose::AddMesh),
-            false => self.tell(Severity::Error, "Open a scene first; then a mesh can be added to it.".into()),
+    /// Adds a body by these values; false where they are refused.
+    pub(super) fn put_in(&mut self, name: &str, values: &[(String, String)]) -> bool {
+        let is_added = self.edit(values, None);
+        if is_added {
+            self.select_new(&[name.to_owned()]);
+            self.tell_of_bodies(format!("{name} added: the scene starts anew"));
         }
+        is_added
     }
-
-    fn put_in(&mut self, name: String, text: String) {
-        if self.edit(&[(format!("body.{name}"), text)], None) {
-            self.select_new(std::slice::from_ref(&name));
-            self.tell(Severity::Info, format!("{name} added: the scene starts anew"));
-        }
-    }
-
-    /// Builds the scene with all changes, at once; the last of them is taken back if nothing comes of it.
-    pub(super) fn build_anew(&mut self, is_last: bool) {
-        let (Some(document), Some(scene)) = (&self.document, &self.live.scene) else { return };
-        let source = SceneSource::Edited(Box::new(scene.source.base().clone()), document.assignments());
-        self.tell_of_lost_past();
-        self.stop_recording();
-        self.go_live();
-        self.cancel();
-        self.builds_change = is_last;
-        self.worker.send(Request::Load(source));
-    }
-
-    /// What is built anew has no past.
-    pub(super) fn tell_of_lost_past(&mut self) {
-        let Some(timeline) = self.timeline() else { return };
-        let spans = timeline.lanes.iter().filter_map(|lane| Some(lane.places.last()?.1 - lane.places.first()?.1));
-        let lost = lost_past(spans.fold(0.0, f64::max), timeline.lanes.len());
-        if let Some(text) = lost {
-            self.tell(Severity::Info, text);
-        }
-    }
-}
-
-/// A recorded past that is shorter is not missed [s].
-const SHORT_PAST: f64 = 5.0;
-
-/// What is lost where so many `seconds` and so many branches of the past end, if that is worth a word.
-fn lost_past(seconds: f64, n_branches: usize) -> Option<String> {
-    let branches = match n_branches {
-        0 | 1 if seconds <= SHORT_PAST => return None,
-        0 | 1 => String::new(),
-        n => format!(" and its {n} branches"),
-    };
-    Some(format!("The recorded past of {seconds:.1} s{branches} ended with this change. Ctrl+Z brings the scene back, not the past"))
 }
 
 /// The box around a body where it starts; none of what has no end.
@@ -238,7 +189,7 @@ fn free_shift(bounds: &Aabb, taken: &[Aabb]) -> Vec3 {
 }
 
 /// A place above everything in the middle of what moves, `gap` [m] over the highest.
-fn free_place(model: &Model, gap: f64) -> Vec3 {
+pub(super) fn free_place(model: &Model, gap: f64) -> Vec3 {
     let free = || all_bodies(model).filter(|body| model.is_movable(*body)).filter_map(|body| start_bounds(model, body));
     let all = all_bodies(model).filter_map(|body| start_bounds(model, body)).fold(Aabb::EMPTY, |all, one| all.joined(one));
     let middle = free().fold(Aabb::EMPTY, |all, one| all.joined(one));
@@ -248,7 +199,7 @@ fn free_place(model: &Model, gap: f64) -> Vec3 {
 }
 
 /// Half of the middle one of the longest sides of what moves [m].
-fn usual_size(model: &Model) -> f64 {
+pub(super) fn usual_size(model: &Model) -> f64 {
     let free = all_bodies(model).filter(|body| model.is_movable(*body)).filter_map(|body| start_bounds(model, body));
     let mut sides: Vec<f64> = free.map(|bounds| bounds.extent().max()).collect();
     sides.sort_by(f64::total_cmp);
@@ -313,13 +264,5 @@ mod tests {
         let shift = free_shift(&own, &[own, aabb(0.0, 50.0)]);
         assert!(shift.y > 1.0 && shift.x == 0.0, "{shift:?}");
         assert_eq!(free_shift(&Aabb::EMPTY, &[own]), Vec3::zeros());
-    }
-
-    #[test]
-    fn a_past_that_is_worth_a_word_does_not_end_without_one() {
-        assert_eq!(lost_past(5.0, 1), None);
-        let long = "The recorded past of 12.3 s ended with this change. Ctrl+Z brings the scene back, not the past";
-        assert_eq!(lost_past(12.34, 1).as_deref(), Some(long));
-        assert!(lost_past(0.5, 3).is_some_and(|text| text.contains("0.5 s and its 3 branches ended")));
     }
 }

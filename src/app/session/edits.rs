@@ -6,6 +6,7 @@ use super::Session;
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
 use crate::app::files::{self, Chosen};
+use crate::app::history::{History, Rebuild, Way};
 use crate::app::opener::MAX_STEP_MS;
 use crate::app::ui::{Action, After, Answer, PathField, PathPurpose};
 use crate::app::worker::{Notice, Request, Severity};
@@ -18,8 +19,12 @@ impl Session {
     /// The scene that was loaded: a new document, or the present one, built with its changes.
     pub(super) fn open_document(&mut self, scene: &SceneInfo) {
         match (&mut self.document, &scene.scene) {
-            (Some(document), Some(_)) if scene.source.is_edited() => document.built_with(scene.source.set()),
+            (Some(document), Some(_)) if scene.source.is_edited() => {
+                document.built_with(scene.source.set());
+                self.history.forget_run();
+            }
             (document, Some(read)) => {
+                self.history = History::default();
                 let file = match &scene.source {
                     SceneSource::Path(path) if !crate::scene::is_mesh(path) => Some(path.clone()),
                     _ => None,
@@ -27,7 +32,7 @@ impl Session {
                 *document = Some(Document::new(read.clone(), file));
                 self.ui.selection.start_anew();
             }
-            (document, None) => *document = None,
+            (document, None) => (*document, self.history) = (None, History::default()),
         }
     }
 
@@ -36,8 +41,8 @@ impl Session {
             Action::Edit { values, gesture } => {
                 self.edit(&values, gesture);
             }
-            Action::Undo => self.step_back(false),
-            Action::Redo => self.step_back(true),
+            Action::Undo => self.step_back(Way::Back),
+            Action::Redo => self.step_back(Way::Forth),
             Action::SaveScene => match self.document.as_ref().and_then(|document| document.file.clone()) {
                 Some(file) => self.save_scene(&file),
                 None => self.wishes.dialog = Some(PathPurpose::SaveScene),
@@ -54,11 +59,7 @@ impl Session {
     /// Starts again: with all changes that wait for that, if there are some.
     pub(super) fn restart(&mut self) {
         match (&self.document, &self.shown.scene) {
-            (Some(document), Some(scene)) if document.is_pending() => {
-                let source = SceneSource::Edited(Box::new(scene.source.base().clone()), document.assignments());
-                self.tell_of_lost_past();
-                self.worker.send(Request::Load(source));
-            }
+            (Some(document), Some(_)) if document.is_pending() => self.build_anew(Rebuild::Start),
             _ => self.command(Command::Reset),
         }
     }
@@ -140,63 +141,21 @@ impl Session {
         self.document.as_ref().map_or_else(|| "scene".into(), |document| document.scene().name().to_owned())
     }
 
-    /// The simulation has refused what the last change said; the reason was told.
-    pub(super) fn take_back(&mut self) {
-        if let Some(document) = &mut self.document {
-            document.take_back();
-            self.log.say(format_args!("taken back"));
-        }
-    }
-
     /// Changes values of the scene; false where they are refused. Other bodies make the scene start anew.
     pub(super) fn edit(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
         let before = self.document.as_ref().map(|document| document.scene().live_values());
         let is_changed = self.change(values, gesture);
         if let (true, Some(before)) = (is_changed, before) {
-            self.follow(&before, true);
+            self.follow(&before, Rebuild::Change);
         }
         is_changed
     }
 
-    /// Changes values of the scene alone.
-    pub(super) fn change(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
-        let Some(document) = &mut self.document else { return false };
-        match document.change(values, gesture) {
-            Ok(()) => {
-                for (path, value) in values {
-                    self.log.say(format_args!("edited {path}={value}"));
-                }
-                true
-            }
-            Err(text) => {
-                self.tell(Severity::Error, text);
-                false
-            }
-        }
-    }
-
-    fn step_back(&mut self, forward: bool) {
-        let Some(document) = &mut self.document else { return };
-        let before = document.scene().live_values();
-        let (changed, word) = if forward { (document.redo(), "redone") } else { (document.undo(), "undone") };
-        let Some(paths) = changed else { return };
-        if paths.is_empty() {
-            self.ui.selection.set_sight(document.sight().clone());
-            self.log.say(format_args!("{word} what is hidden and locked"));
-            return;
-        }
-        for path in &paths {
-            self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
-        }
-        self.follow(&before, false);
-        self.build_if_at_start();
-    }
-
-    /// Turns the values of the simulation that may be turned while it runs, or builds it with other bodies. `is_last`:
-    /// the last change can be taken back.
-    fn follow(&mut self, before: &LiveValues, is_last: bool) {
+    /// Turns the values of the simulation that may be turned while it runs, or builds it with other bodies, for which
+    /// `rebuild` is the reason.
+    pub(super) fn follow(&mut self, before: &LiveValues, rebuild: Rebuild) {
         if self.document.as_ref().is_some_and(Document::has_other_bodies) {
-            self.build_anew(is_last);
+            self.build_anew(rebuild);
             return;
         }
         let (Some(document), Some(view)) = (&self.document, self.shown.view.clone()) else { return };

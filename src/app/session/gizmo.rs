@@ -6,8 +6,10 @@ use egui::{PointerButton, Pos2, pos2};
 use super::Session;
 use super::bodies::start_bounds;
 use super::lookup;
+use crate::app::document::Document;
 use crate::app::engine::View;
 use crate::app::gizmo::{Change, Drag, Gizmo, Handle, hit};
+use crate::app::history::{Rebuild, Way};
 use crate::app::pointer::Input;
 use crate::app::selection::all_bodies;
 use crate::app::ui::GizmoView;
@@ -178,7 +180,7 @@ impl Session {
                 let Some(document) = &self.document else { return };
                 let values: Vec<_> = names.iter().filter_map(|name| document.scene().placed(name, &motion)).flatten().collect();
                 if self.change(&values, None) {
-                    self.build_anew(true);
+                    self.build_anew(Rebuild::Change);
                 }
             }
             Placed::Running(names) => {
@@ -189,9 +191,11 @@ impl Session {
     }
 
     /// What was taken back at the start is seen at once.
-    pub(super) fn build_if_at_start(&mut self) {
-        if self.is_at_start() && self.document.as_ref().is_some_and(crate::app::document::Document::is_pending) {
-            self.build_anew(false);
+    pub(super) fn build_if_at_start(&mut self, way: Way) {
+        // Other bodies are built in any case.
+        let waits = |document: &Document| document.is_pending() && !document.has_other_bodies();
+        if self.is_at_start() && self.document.as_ref().is_some_and(waits) {
+            self.build_anew(Rebuild::Walked(way));
         }
     }
 }

@@ -85,6 +85,9 @@ impl Session {
             overlays.segments.extend(marks.segments);
             overlays.points.extend(marks.points);
         }
+        let of_draft = self.drafting.overlays(camera.eye(), pixels);
+        overlays.segments.extend(of_draft.segments);
+        overlays.points.extend(of_draft.points);
         overlays
     }
 

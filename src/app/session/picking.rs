@@ -40,9 +40,7 @@ impl Session {
 
     /// Tells the renderer and undo what is selected and hidden, if that has changed.
     pub(super) fn mark_selection(&mut self, graphics: &mut Graphics) {
-        if let Some(document) = &mut self.document {
-            document.note_sight(self.ui.selection.sight());
-        }
+        self.note_sight();
         let Some(scene) = &self.shown.scene else { return };
         let version = self.ui.selection.version + 1;
         if scene.generation != self.staged || std::mem::replace(&mut self.marked, version) == version {

@@ -2,6 +2,10 @@
 //!
 //! With `PLIANT_SCREENS=FOLDER` the pictures of all panels are written there, to be looked at.
 
+mod draft;
+mod entries;
+mod undo;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -9,6 +9,7 @@ use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
+use crate::app::history::Entry;
 use crate::app::pins::{has_pins, pins};
 use crate::app::ui::{Hint, TimeAction, TimelineView};
 use crate::app::worker::{Activity, Journey, Request, Severity, Snapshot};
@@ -195,8 +196,9 @@ impl Session {
                 self.journey(Journey::Branch(branch));
             }
             TimeAction::Forget(branch) => {
-                if let Some(past) = &live.past {
-                    locked(past).forget(branch);
+                if self.set_forgotten(branch, true) {
+                    self.history.push(Entry::Forgotten(branch));
+                    self.tell(Severity::Info, format!("Branch {branch} is off the timeline. Ctrl+Z brings it back"));
                 }
             }
             TimeAction::Stop => self.worker.send(Request::Pause),
@@ -253,6 +255,12 @@ impl Session {
 
     /// The same with several ones, which act together.
     pub(super) fn commands(&mut self, commands: Vec<Command>) {
+        self.note_deed(&commands);
+        self.send(commands);
+    }
+
+    /// The same without an entry for undo.
+    pub(super) fn send(&mut self, commands: Vec<Command>) {
         let Some(generation) = self.live.scene.as_ref().map(|scene| scene.generation) else { return };
         match &self.time.cursor {
             _ if commands.is_empty() => {}
@@ -292,7 +300,7 @@ impl Session {
         self.journey(Journey::Back { step, commands, play });
     }
 
-    fn journey(&mut self, journey: Journey) {
+    pub(super) fn journey(&mut self, journey: Journey) {
         let Some(scene) = &self.live.scene else { return };
         self.time.asked += 1;
         self.time.under_way = true;
@@ -301,6 +309,11 @@ impl Session {
 }
 
 impl Time {
+    /// A way through the past is not at its end.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
     pub(super) fn lanes(&self) -> &[Lane] {
         &self.lanes
     }

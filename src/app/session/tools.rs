@@ -32,6 +32,9 @@ impl Session {
     /// A click with a tool.
     pub(super) fn set_point(&mut self, found: &Found, ray: &Ray) {
         let (Some(scene), Some(view), Some(tool)) = (&found.snapshot.scene, &found.snapshot.view, self.ui.tool) else { return };
+        if tool == Tool::Face {
+            return self.cut_along_face(found, ray);
+        }
         let model = &scene.model;
         let hidden = self.ui.selection.hidden_bodies(model);
         let hit = hit_body(model, &found.positions, [&view.rigid_poses, &view.obstacle_poses], &hidden, ray);
@@ -52,6 +55,7 @@ impl Session {
                 }
             }
             Tool::Probe => self.add_probe(model.body_name(point.body).to_owned(), point),
+            Tool::Face => {}
         }
     }
 

@@ -56,14 +56,20 @@ pub enum Action {
     ClearSelection,
     /// What becomes of changes that are not saved.
     Unsaved(Answer),
+    /// What becomes of a recorded past that ends with a start anew: its session is saved, or not; or nothing is done.
+    LostPast(Answer),
     /// Something is done to what is selected.
     Bodies(BodyAction),
+    /// Something that is no body is added to the scene.
+    AddEntry(NewEntry),
     Pins(PinAction),
     /// How the mouse holds from now on.
     SetGrip(Grip),
     /// A mesh to be chosen, which becomes a body of the scene.
     AddMeshDialog,
     AddMesh(PathBuf),
+    /// About the mesh that is to be added.
+    Draft(DraftAction),
     /// Flies to a finding of the doctor: its place among those of a checkup, and that of the checkup in the scene.
     LookAtFault {
         checkup: usize,
@@ -77,6 +83,8 @@ pub enum Action {
     /// Shows a file in the folder that it is in.
     ShowInFolder(PathBuf),
     ColorBy(Option<Field>),
+    /// Turns the plane that cuts bodies open towards the camera.
+    CutThroughView,
     /// What to do with the session that was left behind: take it up, or throw it away.
     LeftBehind(bool),
 }
@@ -167,6 +175,25 @@ pub enum BodyAction {
     Add(NewBody),
 }
 
+/// A wish about the mesh that is to be added.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DraftAction {
+    /// Changes values of its sheet, by the paths of its own scene.
+    Change {
+        values: Vec<(String, String)>,
+        gesture: Option<u64>,
+    },
+    /// Of a material of the open scene, or of one of its own.
+    Material(Option<String>),
+    /// Flies to a finding of the doctor, by its place.
+    LookAt(usize),
+    /// It becomes a body of the scene.
+    Add,
+    /// It becomes a scene of its own instead.
+    OpenAlone,
+    GiveUp,
+}
+
 /// A wish about what is pinned or held.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PinAction {
@@ -222,6 +249,48 @@ impl NewBody {
             Self::RigidBlock => "A block that keeps its shape; the scene starts anew",
             Self::FixedBlock => "A block that stands still, whatever hits it; the scene starts anew",
             Self::Floor => "A level floor without end; the scene starts anew",
+        }
+    }
+}
+
+/// An entry of the scene that is no body and can be added to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewEntry {
+    Force,
+    Spring,
+    Hand,
+    Probe,
+    Material,
+    Pair,
+    Group,
+}
+
+impl NewEntry {
+    pub const ALL: [Self; 7] = [Self::Force, Self::Spring, Self::Hand, Self::Probe, Self::Material, Self::Pair, Self::Group];
+
+    /// As the window says it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Force => "Force",
+            Self::Spring => "Spring",
+            Self::Hand => "Hand",
+            Self::Probe => "Probe",
+            Self::Material => "Material",
+            Self::Pair => "Contact pair",
+            Self::Group => "Group",
+        }
+    }
+
+    /// What is added, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Force => "A constant force on the selected deformable body, as strong as its weight",
+            Self::Spring => "A spring between two selected bodies, or from one to a point above it",
+            Self::Hand => "A recorded hand that lifts the selected body by its top",
+            Self::Probe => "Reports how the selected deformable body moves on the whole",
+            Self::Material => "A copy of the material of what is selected, which is made of the copy then",
+            Self::Pair => "A friction of their own for two bodies, the selected ones if there are some",
+            Self::Group => "A node that places, turns and scales all that it carries: what is selected, to begin with",
         }
     }
 }

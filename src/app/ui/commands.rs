@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use egui::{Key, Modifiers};
 
-use super::{Action, BodyAction, CameraAction, CheckAction, PinAction, TimeAction, Toggle, UiContext, UiState, icon};
+use super::{Action, BodyAction, CameraAction, CheckAction, NewEntry, PinAction, TimeAction, Toggle, UiContext, UiState, icon};
+use crate::app::history::Way;
 use crate::render::AxisView;
 
 /// Where a command belongs on the sheet of keys.
@@ -57,9 +58,9 @@ impl Command {
     pub fn is_enabled(&self, state: &UiState, context: &UiContext) -> bool {
         let has_scene = context.snapshot.scene.is_some();
         match &self.action {
-            Action::Undo => context.document.is_some_and(|document| document.can_undo()),
-            Action::Redo => context.document.is_some_and(|document| document.can_redo()),
-            Action::ClearSelection => !state.selection.items().is_empty(),
+            Action::Undo => context.history.can(Way::Back),
+            Action::Redo => context.history.can(Way::Forth),
+            Action::ClearSelection => !state.selection.items().is_empty() || context.draft.is_some(),
             Action::Time(TimeAction::Live) => context.timeline.as_ref().is_some_and(|timeline| timeline.is_past),
             Action::Time(_) => context.timeline.is_some(),
             Action::Toggle(_) | Action::OpenDialog | Action::OpenField | Action::LoadState | Action::Quit => true,
@@ -126,8 +127,8 @@ pub fn meaning_of(action: &Action) -> &'static str {
         Action::Time(TimeAction::Ghost(None)) => "The other branch is not drawn any more",
         Action::Time(TimeAction::Ghost(Some(_))) => "Draws it as a veil at the same time",
         Action::Time(TimeAction::Show(..)) => "Shows it, and the simulation goes on from its end",
-        Action::Time(TimeAction::Forget(_)) => "Takes the branch out of the past, for good",
-        Action::AddMeshDialog => "A mesh becomes a soft body; the scene starts anew",
+        Action::Time(TimeAction::Forget(_)) => "Takes the branch off the timeline; Ctrl+Z brings it back while there is room for it",
+        Action::AddMeshDialog => "Shows a mesh with its sheet; added, it is a soft body of the scene",
         Action::Checks(CheckAction::Cancel) => "Ends the check that runs; results so far stay",
         _ => "",
     }
@@ -162,14 +163,20 @@ fn table() -> Vec<Command> {
             .means("A film of the past or with a moving camera, a large picture, or files of the bodies"),
         new(File, "Export…", icon::EXPORT, "", Action::Toggle(Toggle::Export))
             .means("Writes the bodies for other programs: meshes, animations, fields"),
-        new(File, "Undo", icon::ARROW_U_UP_LEFT, "Ctrl+Z", Action::Undo).means("Takes the last change of the scene back"),
-        new(File, "Redo", icon::ARROW_U_UP_RIGHT, "Ctrl+Y", Action::Redo)
-            .or("Ctrl+Shift+Z")
-            .means("Makes the change again that was taken back"),
+        new(File, "Undo", icon::ARROW_U_UP_LEFT, "Ctrl+Z", Action::Undo)
+            .means("Takes back what was done last: a change, a move, a branch that was forgotten, a state that was loaded"),
+        new(File, "Redo", icon::ARROW_U_UP_RIGHT, "Ctrl+Y", Action::Redo).or("Ctrl+Shift+Z").means("Does again what was taken back last"),
         new(File, "Duplicate", icon::COPY, "Ctrl+D", Action::Bodies(BodyAction::Duplicate))
             .means("Adds a copy of what is selected; the scene starts anew"),
         new(File, "Delete", icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete))
-            .means("Takes what is selected out of the scene, which starts anew"),
+            .means("Takes what is selected out of the scene, which starts anew if it is a body"),
+        new(File, "Add a force", icon::PLUS, "", Action::AddEntry(NewEntry::Force)).means(NewEntry::Force.meaning()),
+        new(File, "Add a spring", icon::PLUS, "", Action::AddEntry(NewEntry::Spring)).means(NewEntry::Spring.meaning()),
+        new(File, "Add a hand", icon::PLUS, "", Action::AddEntry(NewEntry::Hand)).means(NewEntry::Hand.meaning()),
+        new(File, "Add a probe", icon::PLUS, "", Action::AddEntry(NewEntry::Probe)).means(NewEntry::Probe.meaning()),
+        new(File, "Add a material", icon::PLUS, "", Action::AddEntry(NewEntry::Material)).means(NewEntry::Material.meaning()),
+        new(File, "Add a contact pair", icon::PLUS, "", Action::AddEntry(NewEntry::Pair)).means(NewEntry::Pair.meaning()),
+        new(File, "Add a group", icon::PLUS, "", Action::AddEntry(NewEntry::Group)).means(NewEntry::Group.meaning()),
         new(File, "Pin what is under the mouse", icon::LOCK, "P", Action::Pins(PinAction::Held))
             .means("Fixes that part of the body in space; hold the key to paint more"),
         new(File, "Leave what the mouse holds", icon::HAND_GRABBING, "H", Action::Pins(PinAction::Leave))

@@ -1,5 +1,5 @@
 //! The sheet beside a mesh that was opened: which way is up, how large it is, what it is made of, how it is filled, and
-//! what the doctor found.
+//! what the doctor found. That of a mesh which is to be added has the same rows.
 
 use egui::{Align, Area, Button, ComboBox, DragValue, Id, Label, Layout, Order, Rect, RichText, ScrollArea, Ui, vec2};
 
@@ -9,8 +9,7 @@ use super::properties::preset_ui;
 use super::value::{gesture, plain};
 use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
-use crate::app::engine::SceneInfo;
-use crate::app::faults::COLORS;
+use crate::app::faults::{COLORS, Checkup};
 use crate::app::format;
 use crate::app::import::{Import, UNITS, doubt_of_size};
 use crate::render::Shading;
@@ -30,10 +29,22 @@ const METHODS: [(&str, &str, &str); 5] = [
     ("tetgen", "TetGen", "By the program TetGen, if it is installed"),
 ];
 
+/// The mesh that a sheet is about.
+pub struct Subject<'a> {
+    pub import: &'a Import,
+    /// The scene whose values the sheet shows.
+    pub document: &'a Document,
+    /// How many tets were made.
+    pub n_tets: usize,
+    /// What the doctor found.
+    pub checkups: &'a [Checkup],
+    pub notes: &'a [String],
+}
+
 /// Whether the sheet is over the view.
 fn is_shown(state: &UiState, context: &UiContext) -> bool {
     let is_import = context.snapshot.scene.as_ref().is_some_and(|scene| scene.import.is_some());
-    state.panels_visible && state.import_open && is_import && context.document.is_some()
+    state.panels_visible && (context.draft.is_some() || (state.import_open && is_import && context.document.is_some()))
 }
 
 /// The part of a view that the sheet leaves free; all of it where there would be no room beside the sheet.
@@ -42,74 +53,97 @@ pub fn beside(view: Rect, state: &UiState, context: &UiContext) -> Rect {
     if is_shown(state, context) && left + LEAST_BESIDE < view.right() { view.with_min_x(left) } else { view }
 }
 
+/// The sheet of the mesh that was opened.
 pub fn import_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
     let (Some(scene), Some(document)) = (&context.snapshot.scene, context.document) else { return };
     let Some(import) = scene.import.as_ref().filter(|_| state.import_open) else { return };
+    let subject = Subject { import, document, n_tets: scene.model.tets.len(), checkups: &scene.checkups, notes: &scene.notes };
+    card_ui(root, view, context, |ui, width, height| {
+        if header_ui(ui, &import.file, "Closes this sheet; View, Import brings it back", answers) {
+            state.import_open = false;
+        }
+        outline_ui(ui, import);
+        ScrollArea::vertical().max_height(height).show(ui, |ui| {
+            ui.set_width(width);
+            rows_ui(ui, &subject, state, answers);
+        });
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            let save = Button::new("Save as scene…").min_size(vec2(0.0, 26.0));
+            if answers.named("import.save", ui.add(save).on_hover_text("Writes all of this into a scene file (TOML)")).clicked() {
+                answers.act(Action::SaveSceneAs);
+            }
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let done = Button::new("Done").min_size(vec2(64.0, 26.0));
+                if answers.named("import.done", ui.add(done).on_hover_text("Closes this sheet; View, Import brings it back")).clicked() {
+                    state.import_open = false;
+                }
+            });
+        });
+    });
+}
+
+/// The card of a sheet: its contents are told their width, and the height of what is scrolled in it.
+pub fn card_ui(root: &Ui, view: Rect, context: &UiContext, contents: impl FnOnce(&mut Ui, f32, f32)) {
     // Clear of the sign of a recording, and of the bar at the bottom.
     let top = if context.recording.is_some() { 60.0 } else { 14.0 };
-    let width = (view.width() - 28.0).min(WIDTH);
+    let width = (view.width() - 28.0).min(WIDTH) - 28.0;
     let height = (view.height() - top - 170.0).max(80.0);
     let area = Area::new(Id::unique("import")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
     area.show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
-            ui.set_width(width - 28.0);
-            header_ui(ui, import, state, answers);
-            ScrollArea::vertical().max_height(height).show(ui, |ui| {
-                ui.set_width(width - 28.0);
-                up_ui(ui, import, document, answers);
-                size_ui(ui, import, document, answers);
-                if document.scene().material_names().iter().any(|name| name == MESH_MATERIAL) {
-                    preset_ui(ui, document, MESH_MATERIAL, &[format!("material.{MESH_MATERIAL}")], answers);
-                }
-                if !import.has_tets {
-                    filling_ui(ui, import, scene, document, answers);
-                }
-                inside_ui(ui, state, answers);
-                ui.separator();
-                found_ui(ui, import, scene, answers);
-            });
-            ui.add_space(6.0);
-            ui.horizontal(|ui| {
-                let save = Button::new("Save as scene…").min_size(vec2(0.0, 26.0));
-                if answers.named("import.save", ui.add(save).on_hover_text("Writes all of this into a scene file (TOML)")).clicked() {
-                    answers.act(Action::SaveSceneAs);
-                }
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let done = Button::new("Done").min_size(vec2(64.0, 26.0));
-                    if answers.named("import.done", ui.add(done).on_hover_text("Closes this sheet; View, Import brings it back")).clicked()
-                    {
-                        state.import_open = false;
-                    }
-                });
-            });
+            ui.set_width(width);
+            contents(ui, width, height);
         });
     });
 }
 
-fn header_ui(ui: &mut Ui, import: &Import, state: &mut UiState, answers: &mut UiResponse) {
+/// All values of a sheet, and what was found in the mesh.
+pub fn rows_ui(ui: &mut Ui, subject: &Subject, state: &mut UiState, answers: &mut UiResponse) {
+    let Subject { import, document, .. } = *subject;
+    up_ui(ui, import, document, answers);
+    size_ui(ui, import, document, answers);
+    if document.scene().material_names().iter().any(|name| name == MESH_MATERIAL) {
+        preset_ui(ui, document, MESH_MATERIAL, &[format!("material.{MESH_MATERIAL}")], answers);
+    }
+    if !import.has_tets {
+        filling_ui(ui, subject, answers);
+    }
+    inside_ui(ui, state, answers);
+    ui.separator();
+    found_ui(ui, subject, answers);
+}
+
+/// The name of a file; true once the sheet is to be closed.
+pub fn header_ui(ui: &mut Ui, file: &str, closes: &str, answers: &mut UiResponse) -> bool {
     let palette = theme::palette(ui.ctx());
-    ui.horizontal(|ui| {
+    let row = ui.horizontal(|ui| {
         ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let right = ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = Button::new(theme::icon(icon::X, 13.0)).frame_when_inactive(false);
-            if answers.named("import.close", ui.add(close).meaning("Closes this sheet; View, Import brings it back")).clicked() {
-                state.import_open = false;
-            }
+            let is_closed = answers.named("import.close", ui.add(close).meaning(closes)).clicked();
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                ui.add(Label::new(RichText::new(&import.file).font(theme::strong(14.0))).truncate());
+                ui.add(Label::new(RichText::new(file).font(theme::strong(14.0))).truncate());
             });
+            is_closed
         });
+        right.inner
     });
+    row.inner
+}
+
+/// What the file holds, in a line.
+pub fn outline_ui(ui: &mut Ui, import: &Import) {
     let [x, y, z] = import.extent.map(|side| format!("{:.4}", side).trim_end_matches('0').trim_end_matches('.').to_owned());
     let cells = if import.has_tets { "tets" } else { "triangles" };
     let pieces = if import.pieces > 1 { format!(" · {} pieces", format::count(import.pieces)) } else { String::new() };
     let told = format!("{x} × {y} × {z} in the file · {} {cells}{pieces}", format::count(import.n_cells));
-    ui.add(Label::new(RichText::new(told).size(11.5).color(palette.weak)).wrap());
+    ui.add(Label::new(RichText::new(told).size(11.5).color(theme::palette(ui.ctx()).weak)).wrap());
     ui.add_space(4.0);
 }
 
 /// A name at the left, fields at the right, which may be named after it.
-fn row_ui(ui: &mut Ui, name: &str, meaning: &str, fields: impl FnOnce(&mut Ui, Id)) {
+pub fn row_ui(ui: &mut Ui, name: &str, meaning: &str, fields: impl FnOnce(&mut Ui, Id)) {
     let palette = theme::palette(ui.ctx());
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
@@ -205,8 +239,9 @@ fn size_ui(ui: &mut Ui, import: &Import, document: &Document, answers: &mut UiRe
     }
 }
 
-fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Document, answers: &mut UiResponse) {
+fn filling_ui(ui: &mut Ui, subject: &Subject, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
+    let Subject { import, document, n_tets, .. } = *subject;
     let path = import.path("tets");
     if let Some(tets) = document.scene().given(&path).and_then(|text| text.replace('_', "").parse::<u64>().ok()) {
         row_ui(ui, "Tets", "About how many tets it is filled with: more are closer, and take longer", |ui, _| {
@@ -222,7 +257,7 @@ fn filling_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, document: &Docume
             let field = DragValue::new(&mut new).speed(0.01 * tets as f64).range(1_000..=400_000).update_while_editing(false);
             let field = answers.named("import.tets", ui.add(field)).labelled_by(name).on_hover_text("Drag it, or click to type");
             set_number(ui, &field, path.clone(), (new != tets).then(|| new.to_string()), answers);
-            let made = format!("{} made; asked for", format::count(scene.model.tets.len()));
+            let made = format!("{} made; asked for", format::count(n_tets));
             ui.label(RichText::new(made).size(11.5).color(palette.weak));
         });
     }
@@ -253,19 +288,20 @@ fn inside_ui(ui: &mut Ui, state: &mut UiState, answers: &mut UiResponse) {
 }
 
 /// A line for each thing that the doctor found; a click flies there.
-fn found_ui(ui: &mut Ui, import: &Import, scene: &SceneInfo, answers: &mut UiResponse) {
+fn found_ui(ui: &mut Ui, subject: &Subject, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let was_mended = scene.checkups.first().is_some_and(|checkup| !checkup.report.findings.is_empty());
+    let Subject { import, checkups, notes, .. } = *subject;
+    let was_mended = checkups.first().is_some_and(|checkup| !checkup.report.findings.is_empty());
     let (glyph, color, told) = match (import.is_sound, was_mended) {
         (true, false) => (icon::CHECK_CIRCLE, palette.accent, "Sound: a closed surface"),
         (true, true) => (icon::CHECK_CIRCLE, palette.accent, "Mended: now a closed surface"),
         (false, _) => (icon::WARNING, painted(&COLORS.left), import.short_verdict()),
     };
     short_line_ui(ui, glyph, color, told, &import.verdict);
-    if let Some(checkup) = scene.checkups.first() {
+    if let Some(checkup) = checkups.first() {
         findings_ui(ui, 0, checkup, answers);
     }
-    for note in &scene.notes {
+    for note in notes {
         let own = note.strip_prefix(&format!("{}: ", import.body)).unwrap_or(note);
         short_line_ui(ui, icon::INFO, palette.weak, own, own);
     }

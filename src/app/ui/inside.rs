@@ -4,10 +4,12 @@ use egui::{Align, Area, Button, DragValue, Id, Layout, Order, Rect, RichText, Sl
 
 use super::access::Meaning;
 use super::import::beside;
-use super::{UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::format;
+use crate::app::inside::{AXES, Inside};
+use crate::app::tools::Tool;
 
-const WIDTH: f32 = 218.0;
+const WIDTH: f32 = 236.0;
 /// More layers than these are never wanted.
 const MOST_LAYERS: u8 = 30;
 
@@ -36,31 +38,38 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
             let small = |text: &str| RichText::new(text.to_owned()).size(12.0);
             ui.horizontal(|ui| {
                 let cut = ui.checkbox(&mut inside.cuts, small("Cut across"));
-                answers.named("inside.cut", cut.on_hover_text("Elements beyond a plane are not drawn"));
+                answers.named("inside.cut", cut.on_hover_text("What is beyond a plane is not drawn"));
                 ui.add_enabled_ui(inside.cuts, |ui| {
                     ui.spacing_mut().item_spacing.x = 2.0;
-                    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-                        let choice = ui.selectable_label(inside.axis == axis, small(name));
+                    for (name, [turn, tilt]) in AXES {
+                        let choice = ui.selectable_label([inside.turn, inside.tilt] == [turn, tilt], small(name));
                         if answers.named(format!("inside.axis.{name}"), choice.on_hover_text(format!("Across the {name} axis"))).clicked() {
-                            inside.axis = axis;
+                            [inside.turn, inside.tilt] = [turn, tilt];
                         }
                     }
-                    let flip = ui.selectable_label(inside.flipped, small("flip")).on_hover_text("Hide the other side");
+                    let flip = ui.button(small("flip")).on_hover_text("Hide the other side of the plane");
                     if answers.named("inside.flip", flip).clicked() {
-                        inside.flipped = !inside.flipped;
+                        inside.flip();
                     }
                 });
             });
             ui.add_enabled_ui(inside.cuts, |ui| {
+                ui.horizontal(|ui| plane_ui(ui, inside, &mut state.tool, answers));
                 ui.horizontal(|ui| {
                     ui.spacing_mut().slider_width = WIDTH - 72.0;
                     let slider = Slider::new(&mut inside.place, 0.0..=1.0).show_value(false);
                     answers.named("inside.place", ui.add(slider).on_hover_text("Where the plane is, from end to end of the bodies"));
-                    let nodes = context.snapshot.view.as_ref().and_then(|view| view.nodes.as_deref());
-                    if let Some(at) = nodes.and_then(|nodes| inside.position(nodes)) {
+                    if let Some(at) = context.cut_at {
                         let text = format::quantity(f64::from(at), "m");
                         ui.label(RichText::new(text).font(theme::figures(11.0)).color(palette.weak));
                     }
+                });
+                ui.horizontal(|ui| {
+                    let whole = ui.checkbox(&mut inside.whole, small("whole elements"));
+                    let told = "Elements beyond the plane are left out whole; else they are cut where it is, and covered there";
+                    answers.named("inside.whole", whole.on_hover_text(told));
+                    let rigids = ui.checkbox(&mut inside.rigids, small("rigid, too"));
+                    answers.named("inside.rigids", rigids.on_hover_text("Rigid bodies and obstacles are cut, too"));
                 });
             });
             ui.horizontal(|ui| {
@@ -72,4 +81,26 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
             });
         });
     });
+}
+
+/// The direction of the plane: by two angles, from the view, or from a face.
+fn plane_ui(ui: &mut Ui, inside: &mut Inside, tool: &mut Option<Tool>, answers: &mut UiResponse) {
+    let small = |text: &str| RichText::new(text.to_owned()).size(12.0);
+    ui.spacing_mut().item_spacing.x = 4.0;
+    for (name, angle, range, told) in [
+        ("turn", &mut inside.turn, -180.0..=180.0, "Turns the plane about the vertical"),
+        ("tilt", &mut inside.tilt, -90.0..=90.0, "Tilts the plane up or down"),
+    ] {
+        let field = DragValue::new(angle).range(range).speed(0.5).fixed_decimals(0).prefix(format!("{name} ")).suffix("°");
+        answers.named(format!("inside.{name}"), ui.add(field).on_hover_text(told));
+    }
+    let view = ui.button(small("view")).on_hover_text("Cuts across the line of sight: what is nearer is hidden");
+    if answers.named("inside.view", view).clicked() {
+        answers.act(Action::CutThroughView);
+    }
+    let is_choosing = *tool == Some(Tool::Face);
+    let face = ui.selectable_label(is_choosing, small("face")).on_hover_text("Then click a face of a body: the plane lies along it");
+    if answers.named("inside.face", face).clicked() {
+        *tool = (!is_choosing).then_some(Tool::Face);
+    }
 }

@@ -134,8 +134,9 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     let has_body = state.selection.items().iter().any(|item| item.body_name().is_some());
     ui.add_enabled_ui(has_body, |ui| {
         named_ui(ui, answers, icon::COPY, "Duplicate", Action::Bodies(BodyAction::Duplicate));
-        named_ui(ui, answers, icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete));
     });
+    let has_entry = state.selection.items().iter().any(|item| item.path.contains('.') && item.as_pin().is_none());
+    ui.add_enabled_ui(has_entry, |ui| named_ui(ui, answers, icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete)));
     holding_menu_ui(ui, context.grip, answers);
     ui.separator();
     command_ui(ui, state, context, answers, &Action::ClearSelection);

@@ -5,6 +5,7 @@ mod action;
 mod checkup;
 pub mod commands;
 mod context_menu;
+mod draft;
 mod entries;
 mod forces;
 mod gizmo;
@@ -17,6 +18,7 @@ mod inside;
 mod inspector;
 mod left_behind;
 mod legend;
+mod lost_past;
 mod menu;
 mod overlay;
 mod palette;
@@ -31,6 +33,7 @@ pub mod theme;
 mod thumbnails;
 mod timeline;
 mod toasts;
+mod together;
 mod tools;
 mod transport;
 mod tree;
@@ -47,8 +50,10 @@ use egui::{Rect, Response, Ui};
 use super::autosave::LeftBehind;
 use super::coloring::Coloring;
 use super::document::Document;
+use super::draft::Draft;
 use super::film::FilmSettings;
 pub use super::folder::PathPurpose;
+use super::history::History;
 use super::inside::Inside;
 use super::recent::Recent;
 use super::selection::Selection;
@@ -61,11 +66,15 @@ use crate::render::ViewOptions;
 use crate::scene::{self, GALLERY_SESSION, Scene};
 use crate::sim::{Field, Grip};
 
-pub use action::{Action, Answer, BodyAction, CameraAction, CheckAction, NewBody, PinAction, PlotsFile, RecordAction, TimeAction, Toggle};
+pub use action::{
+    Action, Answer, BodyAction, CameraAction, CheckAction, DraftAction, NewBody, NewEntry, PinAction, PlotsFile, RecordAction, TimeAction,
+    Toggle,
+};
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
 pub use help::Help;
 pub use hints::{Hint, Hints};
+pub use lost_past::LostPast;
 pub use overlay::{ContactLegend, GrabMark, Tip};
 use palette::Palette;
 pub use path::PathField;
@@ -90,6 +99,8 @@ pub struct UiState {
     pub menu: Option<ContextMenu>,
     /// What waits for an answer about changes that are not saved.
     pub unsaved: Option<After>,
+    /// A start anew that waits for an answer, as a recorded past ends with it.
+    pub lost_past: Option<LostPast>,
     pub keys_open: bool,
     pub about_open: bool,
     /// The start page is shown instead of the scene.
@@ -150,6 +161,10 @@ pub struct UiContext<'a> {
     pub snapshot: &'a Arc<Snapshot>,
     /// The scene with its changes; none where nothing came of a mesh.
     pub document: Option<&'a Document>,
+    /// What was done, and can be taken back.
+    pub history: &'a History,
+    /// The mesh that is to be added.
+    pub draft: Option<&'a Draft>,
     pub recent: &'a Recent,
     /// The simulation plays, or will as soon as it has heard of it.
     pub is_playing: bool,
@@ -178,6 +193,8 @@ pub struct UiContext<'a> {
     pub tip: Option<Tip>,
     /// Points that were set by a click.
     pub marks: ToolMarks,
+    /// Where the plane that cuts bodies open is along its direction [m].
+    pub cut_at: Option<f32>,
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -240,6 +257,7 @@ impl Default for UiState {
             selection: Selection::default(),
             menu: None,
             unsaved: None,
+            lost_past: None,
             keys_open: false,
             about_open: false,
             start_open: false,
@@ -311,6 +329,7 @@ impl UiState {
             || self.record.open
             || self.help.is_some()
             || self.unsaved.is_some()
+            || self.lost_past.is_some()
             || has_field
     }
 
@@ -394,6 +413,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     let free = import::beside(free, state, context);
     context_menu::context_menu_ui(root, state, context, &mut answers);
     unsaved::unsaved_ui(root, state, context, &mut answers);
+    lost_past::lost_past_ui(root, state, &mut answers);
     Outcome { actions: answers.actions, view, free, landmarks: answers.landmarks }
 }
 

@@ -9,6 +9,7 @@ use egui::{
 
 use super::checkup::checkups_ui;
 use super::commands::{Group, commands};
+use super::draft::draft_ui;
 use super::gizmo::gizmo_ui;
 use super::help::help_ui;
 use super::import::import_ui;
@@ -80,7 +81,10 @@ pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContex
     checkups_ui(root, view, state, context, answers);
     step_ui(root, view, context, answers);
     if state.panels_visible {
-        import_ui(root, view, state, context, answers);
+        match context.draft {
+            Some(draft) => draft_ui(root, view, draft, state, context, answers),
+            None => import_ui(root, view, state, context, answers),
+        }
     }
     building_ui(root, view, context, answers);
     if !state.panels_visible {

@@ -3,21 +3,25 @@
 use egui::{Button, CornerRadius, Frame, Margin, RichText, ScrollArea, Ui};
 
 use super::access::Meaning;
-use super::value::{RowContext, gesture, number_ui, plain, title, value_ui};
-use super::{Action, PinAction, UiContext, UiResponse, UiState, icon, theme};
+use super::entries::{LISTS, name_of};
+use super::value::{RowContext, gesture, number_ui, plain, remove_ui, title, value_ui};
+use super::{Action, BodyAction, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
 use crate::app::selection::{Item, all_bodies};
 use crate::body::{BodyRef, base_name};
 use crate::material::presets::{PRESETS, Preset};
+use crate::math::Aabb;
 use crate::model::{ContactMethod, Friction, Model, PairFriction};
 use crate::render::Rgb;
-use crate::scene::{BodyOutline, SceneValue, ValueGroup};
+use crate::scene::{BodyOutline, Presence, Scene, SceneValue, ValueGroup};
 use crate::stage::{body_color, obstacle_color, rigid_color};
 
 /// Tables whose values are too many to be of use when nothing of them is given, and lists that are scrolled.
 const SHORT: usize = 12;
+/// The item of what the scene is called.
+const TITLE: &str = "title";
 /// Height of a pair's row, in points.
 const PAIR_ROW: f32 = 22.0;
 
@@ -26,7 +30,7 @@ pub fn properties_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answ
     let items = state.selection.items();
     let Some(last) = items.last().cloned() else { return };
     let alike: Vec<Item> = items.iter().filter(|item| kind_of(item) == kind_of(&last)).cloned().collect();
-    title_ui(ui, &alike, &last, state, answers);
+    title_ui(ui, document, &alike, &last, state, answers);
     if document.is_pending() {
         pending_ui(ui, answers);
     }
@@ -65,8 +69,8 @@ fn tables_ui(
         friction_ui(ui, scene, document, name, &others, answers);
         heading_ui(ui, "From the start");
     }
-    let Some(groups) = document.scene().values(&last.path) else {
-        ui.weak("This comes from the mesh; the scene has no values for it.");
+    let Some(groups) = values_of(document.scene(), &last.path) else {
+        ui.weak("The scene has no values for it any more, or it comes from a mesh.");
         return;
     };
     match last.path.as_str() {
@@ -90,26 +94,44 @@ fn tables_ui(
     }
 }
 
-/// The first word of the path: what is alike is changed together.
-fn kind_of(item: &Item) -> &str {
-    item.path.split('.').next().unwrap_or_default()
+/// The values of an item: of its table, or of the scene itself.
+fn values_of(scene: &Scene, path: &str) -> Option<Vec<ValueGroup>> {
+    if path != TITLE {
+        return scene.values(path);
+    }
+    let value = |key: &str| Some(SceneValue { path: key.to_owned(), field: scene.field(key)?, given: scene.given(key) });
+    let values = [TITLE, "description"].into_iter().filter_map(value).collect();
+    Some(vec![ValueGroup { title: String::new(), path: String::new(), values }])
 }
 
-fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answers: &mut UiResponse) {
+/// The list that it is of: what is alike is changed together.
+fn kind_of(item: &Item) -> &str {
+    match item.as_pin() {
+        Some(_) => "pin",
+        None => item.path.rsplit_once('.').map_or(item.path.as_str(), |(list, _)| list),
+    }
+}
+
+fn title_ui(ui: &mut Ui, document: &Document, alike: &[Item], last: &Item, state: &mut UiState, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
-    let kind = match kind_of(last) {
-        "body" if alike.len() > 1 => "bodies",
-        "material" if alike.len() > 1 => "materials",
-        kind => kind,
+    let kind = kind_of(last);
+    let list = LISTS.iter().find(|list| list.path == kind);
+    let kind = match (kind, alike.len(), list) {
+        (_, 0 | 1, Some(list)) => list.one.to_lowercase(),
+        (_, _, Some(list)) => list.title.to_lowercase(),
+        ("body", 2.., _) => "bodies".to_owned(),
+        ("material", 2.., _) => "materials".to_owned(),
+        (kind, ..) => kind.to_owned(),
     };
+    let is_entry = last.path.contains('.');
     ui.horizontal(|ui| {
         let name = match alike.len() {
-            1 if last.path.contains('.') => last.title(),
+            1 if is_entry => name_of(document.scene(), last),
             1 => title(&last.path),
             n => format!("{n} {kind}"),
         };
         ui.add(egui::Label::new(RichText::new(name).font(theme::strong(14.5))).truncate());
-        if alike.len() == 1 && last.path.contains('.') {
+        if alike.len() == 1 && is_entry {
             ui.label(RichText::new(kind).size(12.0).color(palette.weak));
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -117,10 +139,17 @@ fn title_ui(ui: &mut Ui, alike: &[Item], last: &Item, state: &mut UiState, answe
             if answers.named("selection.clear", ui.add(close).meaning("Select nothing  (Esc)")).clicked() {
                 state.selection.clear();
             }
+            let delete = || Button::new(theme::icon(icon::TRASH, 13.0)).frame_when_inactive(false);
+            if is_entry && last.as_pin().is_none() {
+                let delete = ui.add(delete()).meaning("Takes what is selected out of the scene  (Del)");
+                if answers.named("selection.delete", delete).clicked() {
+                    answers.act(Action::Bodies(BodyAction::Delete));
+                }
+            }
         });
     });
     if alike.len() > 1 {
-        let told = format!("Shown are the values of {}; a change is made in all.", last.title());
+        let told = format!("Shown are the values of {}; a change is made in all.", name_of(document.scene(), last));
         ui.label(RichText::new(told).size(11.5).color(palette.weak));
     }
     ui.add_space(2.0);
@@ -158,21 +187,31 @@ pub fn pending_ui(ui: &mut Ui, answers: &mut UiResponse) {
 
 fn values_ui(ui: &mut Ui, group: &ValueGroup, item: &Item, tables: &[String], context: &UiContext, answers: &mut UiResponse) {
     let Some(document) = context.document else { return };
+    let scene = document.scene();
+    let model = context.snapshot.scene.as_ref().map(|scene| &*scene.model);
+    let base = RowContext {
+        scene,
+        tables,
+        shown: &item.path,
+        waits: false,
+        offered: None,
+        names: None,
+        color: model.and_then(|model| drawn_color(model, item)),
+        size: model.and_then(|model| size_of(scene, model, item)).unwrap_or(0.1),
+    };
     if !group.title.is_empty() {
-        heading_ui(ui, &title(&group.title));
+        group_heading_ui(ui, group, &base, answers);
     }
     // What is seldom given comes last, folded: bodies have many values.
     let (shown, rest): (Vec<_>, Vec<_>) =
         group.values.iter().partition(|value| group.values.len() <= SHORT || value.given.is_some() || is_common(value));
     let mut row = |ui: &mut Ui, value: &SceneValue| {
-        let names = document.scene().material_names();
+        let names = model.and_then(|model| names_for(scene, model, value));
         let row = RowContext {
-            tables,
-            shown: &item.path,
             waits: document.waits(&value.path),
             offered: offered(value, context.snapshot.view.as_deref()),
-            names: (value.field.key == "material").then_some(&names[..]),
-            color: context.snapshot.scene.as_ref().and_then(|scene| drawn_color(&scene.model, item)),
+            names: names.as_deref(),
+            ..base
         };
         value_ui(ui, value, &row, answers);
     };
@@ -228,6 +267,52 @@ fn is_common(value: &SceneValue) -> bool {
 fn heading_ui(ui: &mut Ui, text: &str) {
     ui.add_space(5.0);
     ui.label(RichText::new(text).font(theme::strong(12.0)));
+}
+
+/// The heading of a table in a table, which can be taken out unless it must be there.
+fn group_heading_ui(ui: &mut Ui, group: &ValueGroup, row: &RowContext, answers: &mut UiResponse) {
+    ui.add_space(5.0);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(title(&group.title)).font(theme::strong(12.0)));
+        let is_needed = row.scene.field(&group.path).is_some_and(|field| matches!(field.presence, Presence::Required));
+        if !is_needed {
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                remove_ui(ui, &group.path, &format!("Takes {} out", group.title), row, answers);
+            });
+        }
+    });
+}
+
+/// The names that a value may be one of: of materials, groups, or bodies of the kinds that it accepts.
+fn names_for(scene: &Scene, model: &Model, value: &SceneValue) -> Option<Vec<String>> {
+    let names = |fits: &dyn Fn(BodyRef) -> bool| {
+        Some(all_bodies(model).filter(|body| fits(*body)).map(|body| model.body_name(body).to_owned()).collect())
+    };
+    let list = value.path.split('.').next().unwrap_or_default();
+    match (list, value.field.key) {
+        (_, "material") => Some(scene.material_names()),
+        (_, "parent") => {
+            let name = |k: usize| scene.given(&format!("group.{k}.name")).map(|name| name.trim_matches('"').to_owned());
+            Some((0..scene.n_entries("group")).filter(|k| !value.path.starts_with(&format!("group.{k}."))).filter_map(name).collect())
+        }
+        ("contact", "a" | "b") => Some(scene.bodies().into_iter().map(|body| body.name).collect()),
+        ("force" | "probe", "body") => names(&BodyRef::is_deformable),
+        ("grab", "body") => names(&|body| model.is_movable(body)),
+        (_, "body") => names(&|_| true),
+        _ => None,
+    }
+}
+
+/// The longest side at rest of the body that an item is or names [m]; none of what has no mesh.
+fn size_of(scene: &Scene, model: &Model, item: &Item) -> Option<f64> {
+    let named = || Some(Item::body(scene.given(&format!("{}.body", item.path))?.trim_matches('"')));
+    let subject = if item.body_name().is_some() { item.clone() } else { named()? };
+    let bounds = match bodies_of(model, &subject).next()? {
+        BodyRef::Deformable(place) => Aabb::of(&model.rest_positions[model.bodies[place as usize].nodes.clone()]),
+        BodyRef::Rigid(place) => Aabb::of(&model.rigid_bodies[place as usize].vertices),
+        BodyRef::Obstacle(_) | BodyRef::World => return None,
+    };
+    Some(bounds.extent().max()).filter(|size| *size > 0.0)
 }
 
 /// The words of a choice that what computes now has.
@@ -424,7 +509,7 @@ pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String]
             let combo = egui::ComboBox::from_id_salt("preset").width(124.0).truncate().selected_text(RichText::new(shown).size(12.5));
             let combo = combo.show_ui(ui, |ui| {
                 for preset in PRESETS {
-                    let choice = ui.selectable_label(is_it(preset), preset.name.replace('_', " ")).on_hover_text(preset.source);
+                    let choice = ui.selectable_label(is_it(preset), preset.name.replace('_', " ")).on_hover_text(preset.sources());
                     if answers.named(format!("preset.{}", preset.name), choice).clicked() {
                         let values = tables.iter().flat_map(|table| preset_values(document, table, preset)).collect();
                         answers.act(Action::Edit { values, gesture: None });
@@ -437,12 +522,12 @@ pub fn preset_ui(ui: &mut Ui, document: &Document, name: &str, tables: &[String]
 }
 
 fn preset_values(document: &Document, table: &str, preset: &Preset) -> Vec<(String, String)> {
-    let Preset { name, model, young_modulus, poisson_ratio, density, .. } = *preset;
+    let Preset { name, model, young_modulus, poisson_ratio, density } = *preset;
     let all = [
         ("model", format!("\"{}\"", model.name())),
-        ("young_modulus", plain(young_modulus)),
-        ("poisson_ratio", plain(poisson_ratio)),
-        ("density", plain(density)),
+        ("young_modulus", plain(young_modulus.value)),
+        ("poisson_ratio", plain(poisson_ratio.value)),
+        ("density", plain(density.value)),
     ];
     let given = all.into_iter().map(|(key, value)| (format!("{table}.{key}"), value));
     let given = given.filter(|(path, _)| document.scene().given(path).is_some());

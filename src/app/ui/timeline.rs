@@ -264,7 +264,8 @@ fn travelling_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiRes
         theme::card(root).show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.add(Spinner::new().size(16.0).color(theme::palette(ui.ctx()).accent));
-                ui.label(RichText::new(format!("Going back to step {to}")).font(theme::strong(13.5)));
+                let goal = to.map_or_else(|| "Going back".to_owned(), |to| format!("Going back to step {to}"));
+                ui.label(RichText::new(goal).font(theme::strong(13.5)));
                 ui.label(RichText::new(format!("computing step {at}")).font(theme::figures(12.0)).weak());
                 let stop = ui.button("Stop").on_hover_text("Stays at the step that was shown before");
                 if answers.named("timeline.stop", stop).clicked() {

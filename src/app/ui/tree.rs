@@ -6,6 +6,7 @@ use egui::{
 };
 
 use super::access::Meaning;
+use super::entries::{LISTS, add_entries_ui, name_of, with_icon};
 use super::inspector::no_scene_ui;
 use super::{Action, ContextMenu, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
@@ -64,6 +65,9 @@ pub fn tree_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             no_scene_ui(ui, context);
             return;
         };
+        if context.document.is_some() {
+            add_ui(ui, answers);
+        }
         let all = all_lines(scene, context.document, &state.tree);
         if scene.model.numbering().n_with_unknowns() + scene.model.obstacles.len() > FEW {
             search_ui(ui, &mut state.tree.search, answers);
@@ -82,6 +86,13 @@ pub fn tree_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             }
         });
     });
+}
+
+/// What can be added to the scene.
+fn add_ui(ui: &mut Ui, answers: &mut UiResponse) {
+    let menu = ui.menu_button(with_icon(icon::PLUS, "Add"), |ui| add_entries_ui(ui, answers));
+    answers.named("tree.add", menu.response).on_hover_text("Bodies, forces, springs, probes, materials and the like");
+    ui.add_space(2.0);
 }
 
 fn search_ui(ui: &mut Ui, search: &mut String, answers: &mut UiResponse) {
@@ -153,15 +164,22 @@ fn all_lines(scene: &SceneInfo, document: Option<&Document>, state: &TreeState) 
         pins.map(|pin| (pin.path.clone(), pin.title())).collect::<Vec<_>>()
     };
     section("Pins", icon::PUSH_PIN, fixed.iter().flat_map(pins_of).collect());
-    let tables =
-        [("simulation", "Simulation"), ("contact", "Contact"), ("camera", "Camera"), ("light", "Light"), ("recording", "Recording")];
+    let tables = [
+        ("title", "Title"),
+        ("simulation", "Simulation"),
+        ("contact", "Contact"),
+        ("camera", "Camera"),
+        ("light", "Light"),
+        ("recording", "Recording"),
+    ];
     section("Scene", icon::SLIDERS_HORIZONTAL, tables.map(|(path, label)| (path.to_owned(), label.to_owned())).into());
-    for (list, title) in [("group", "Groups"), ("attachment", "Springs"), ("force", "Forces"), ("grab", "Hands"), ("probe", "Probes")] {
+    for list in &LISTS {
         let entry = |k: usize| {
-            let name = document.scene().given(&format!("{list}.{k}.name")).map(|name| name.trim_matches('"').to_owned());
-            (format!("{list}.{k}"), name.unwrap_or_else(|| format!("{} {}", &title[..title.len() - 1], k + 1)))
+            let path = format!("{}.{k}", list.path);
+            let name = name_of(document.scene(), &Item::table(path.clone()));
+            (path, name)
         };
-        section(title, icon::STACK, (0..document.scene().n_entries(list)).map(entry).collect());
+        section(list.title, icon::STACK, (0..document.scene().n_entries(list.path)).map(entry).collect());
     }
     lines
 }

@@ -1,13 +1,16 @@
 //! A value of the scene as a row: its name, and a field by the kind that it is declared with.
 
-use egui::{Align, ComboBox, DragValue, Layout, Response, RichText, TextEdit, Ui};
+use egui::{Align, Button, ComboBox, DragValue, Layout, Response, RichText, TextEdit, Ui};
 
+use super::access::Meaning;
+use super::together::{first, giving};
 use super::{Action, UiResponse, icon, theme};
 use crate::render::Rgb;
-use crate::scene::{Kind, Presence, SceneValue};
+use crate::scene::{Kind, Presence, Scene, SceneValue};
 
 /// What a row needs to know beside the value.
 pub struct RowContext<'a> {
+    pub scene: &'a Scene,
     /// The tables whose values a change is of, the one that is shown among them.
     pub tables: &'a [String],
     /// The table that is shown.
@@ -20,17 +23,26 @@ pub struct RowContext<'a> {
     pub names: Option<&'a [String]>,
     /// The colour that is drawn where none is given.
     pub color: Option<Rgb>,
+    /// About the size of the body that it is about [m]: what is added fits to it.
+    pub size: f64,
 }
 
-/// Names of bodies and the like stand in other places of the scene, and the type of a shape decides about its other
-/// values: these are only shown.
-const SHOWN_ONLY: &[&str] = &["name", "type", "a", "b"];
+impl RowContext<'_> {
+    /// The value in each of the tables.
+    fn paths(&self, value: &SceneValue) -> impl Iterator<Item = String> {
+        self.tables.iter().map(|table| value.path.replacen(self.shown, table, 1))
+    }
+}
+
+/// Names of bodies and groups stand in other places of the scene: they are only shown.
+fn is_shown_only(value: &SceneValue) -> bool {
+    value.field.key == "name" && ["body.", "group."].iter().any(|list| value.path.starts_with(list))
+}
 
 pub fn value_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
     let field = value.field;
-    let is_fixed = SHOWN_ONLY.contains(&field.key);
     match field.kind {
-        _ if is_fixed => text_row_ui(ui, value, context),
+        _ if is_shown_only(value) => text_row_ui(ui, value, context),
         Kind::Number(_) | Kind::Integer { .. } => match value.numbers().as_deref() {
             Some(&[number]) => row_ui(
                 ui,
@@ -62,7 +74,8 @@ pub fn value_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: 
             row_ui(ui, value, context, |ui| choice_ui(ui, value, &names), answers);
         }
         Kind::Text | Kind::Label | Kind::Name | Kind::Integers { .. } => row_ui(ui, value, context, |ui| typed_ui(ui, value), answers),
-        Kind::Table(_) | Kind::List(_) | Kind::Named(_) | Kind::Variants(_) => text_row_ui(ui, value, context),
+        Kind::Table(_) | Kind::List(_) | Kind::Variants(_) => table_row_ui(ui, value, context, answers),
+        Kind::Named(_) => text_row_ui(ui, value, context),
     }
 }
 
@@ -125,6 +138,7 @@ fn row_ui(
             })
             .inner;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            unset_ui(ui, value, context, answers);
             let (response, changed) = field(ui);
             let response = answers.named(format!("value.{}", value.path), response).labelled_by(name.id).on_hover_text(told(value));
             if let Some(text) = changed {
@@ -149,6 +163,56 @@ fn text_row_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext) {
     });
 }
 
+/// A table that is not given, or a list with the number of its entries: one may be added.
+fn table_row_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let text = match context.scene.n_entries(&value.path) {
+        0 => value.without().replace('`', ""),
+        1 => "1 entry".to_owned(),
+        n => format!("{n} entries"),
+    };
+    ui.horizontal(|ui| {
+        ui.set_min_height(22.0);
+        name_ui(ui, value, context);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let add = Button::new(theme::icon(icon::PLUS, 11.0)).frame_when_inactive(false);
+            let add = ui.add(add).meaning(format!("Adds to {}: {}", title(value.field.key).to_lowercase(), value.path));
+            if answers.named(format!("add.{}", value.path), add).clicked() {
+                let added = |path: String| {
+                    let text = first(context.scene, &path, value.field, context.size)?;
+                    Some(giving(context.scene, &path, &text, context.size))
+                };
+                let values = context.paths(value).filter_map(added).flatten().collect();
+                answers.act(Action::Edit { values, gesture: None });
+            }
+            let text = RichText::new(text).size(12.0).color(palette.weak);
+            ui.add(egui::Label::new(text).truncate()).on_hover_text(told(value));
+        });
+    });
+}
+
+/// Takes a value that is given out again, where it need not be.
+fn unset_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
+    if value.given.is_some() && !matches!(value.field.presence, Presence::Required) {
+        let without = match value.field.presence {
+            Presence::Default(text) => format!("as by default, {text}"),
+            Presence::Required | Presence::Optional(_) => value.without().replace('`', ""),
+        };
+        remove_ui(ui, &value.path, &format!("Not given any more: {without}"), context, answers);
+    }
+}
+
+/// A cross that takes out what is at a path, in all tables.
+pub fn remove_ui(ui: &mut Ui, path: &str, told: &str, context: &RowContext, answers: &mut UiResponse) {
+    let palette = theme::palette(ui.ctx());
+    let remove = Button::new(theme::icon(icon::X, 10.0).color(palette.weak)).frame_when_inactive(false).small();
+    if answers.named(format!("remove.{path}"), ui.add(remove).meaning(told)).clicked() {
+        let paths = context.tables.iter().map(|table| path.replacen(context.shown, table, 1));
+        let values = paths.filter_map(|path| context.scene.without(&path)).collect();
+        answers.act(Action::Edit { values, gesture: None });
+    }
+}
+
 /// Three fields in a line of their own.
 fn vector_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
     let Some([x, y, z]) = value.numbers().and_then(|numbers| <[f64; 3]>::try_from(numbers).ok()) else {
@@ -159,6 +223,7 @@ fn vector_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mu
             let name = name_ui(ui, value, context);
             let palette = theme::palette(ui.ctx());
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                unset_ui(ui, value, context, answers);
                 ui.label(RichText::new(unit(value.field.unit)).size(11.5).color(palette.weak));
             });
             name
@@ -189,8 +254,7 @@ fn vector_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mu
 
 /// The change of this value in all tables that it is of.
 fn edit(ui: &Ui, value: &SceneValue, text: &str, context: &RowContext, answers: &mut UiResponse) {
-    let of_table = |table: &String| (value.path.replacen(context.shown, table, 1), text.to_owned());
-    let values = context.tables.iter().map(of_table).collect();
+    let values = context.paths(value).flat_map(|path| giving(context.scene, &path, text, context.size)).collect();
     answers.act(Action::Edit { values, gesture: gesture(ui) });
 }
 

@@ -37,7 +37,8 @@ impl Loop {
                 self.source = Some(source);
                 self.files = Watch::new(info.files.clone());
                 self.recording = None;
-                let Snapshot { speed, journeys, refused, failed_loads, file_changes, answered, .. } = self.next;
+                let Snapshot { speed, journeys, states_loaded, refused, failed_loads, file_changes, answered, .. } = self.next;
+                let not_done = std::mem::take(&mut self.next.not_done);
                 let past = self.engine.as_ref().and_then(|engine| engine.past());
                 let warnings = Arc::new(Warnings::of_scene(&info.model));
                 self.next = Snapshot {
@@ -45,6 +46,8 @@ impl Loop {
                     scene: Some(Arc::new(info)),
                     speed,
                     journeys,
+                    states_loaded,
+                    not_done,
                     refused,
                     failed_loads,
                     file_changes,

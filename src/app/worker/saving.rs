@@ -28,6 +28,7 @@ impl Loop {
         match self.guarded(|engine| engine.resume(path)) {
             Some(Ok(())) => {
                 self.next.report = None;
+                self.next.states_loaded += 1;
                 self.refresh_view();
                 let step = self.next.view.as_ref().map_or(0, |view| view.step);
                 self.notify(Severity::Info, format!("Goes on after step {step} of {}", path.display()));

@@ -410,7 +410,7 @@ fn a_journey_tells_where_it_is_and_can_be_stopped() {
 
     // Stopped, it leaves everything as it was, and has ended all the same.
     worker.send(back(15, true));
-    let on_way = until(&worker, |s| matches!(s.activity, Activity::Travelling { at, to: 15, .. } if at >= 3));
+    let on_way = until(&worker, |s| matches!(s.activity, Activity::Travelling { at, to: Some(15), .. } if at >= 3));
     assert!(on_way.journeys == 0 && step(&on_way) >= at);
     worker.send(Request::Pause);
     let stopped = until(&worker, |s| s.journeys == 1 && s.activity == Activity::Paused);

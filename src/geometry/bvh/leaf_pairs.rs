@@ -23,6 +23,7 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::features::Features;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::geometry::hosts::{Hosts, NodeMotions};
 use crate::geometry::mesh::Mesh;
 use crate::math::Vec3;
@@ -67,6 +68,10 @@ const MAX_STRAIN: f32 = 0.25;
 const STRAIN_MARGIN: f32 = 0.02;
 /// Pairs that one thread takes at a time.
 const PAIRS: usize = 1024;
+/// While pairs are made, it is asked once in so many whether that is cancelled: 20 to 50 us each.
+const PAIRS_PER_QUESTION: usize = 1024;
+/// Part of the time after which it is known which tets carry the leaves of pairs.
+const JOINED: f32 = 0.1;
 
 /// The features of all leaves, and what carries them.
 pub(super) struct LeafFeatures<'a> {
@@ -84,16 +89,29 @@ impl LeafPairs {
     }
 
     /// Of the leaves with these `features`, at rest at `x` [m]; `pairs` are the leaves of one body that are near each
-    /// other.
-    pub fn new(features: &LeafFeatures, x: &[Vec3], mut pairs: Vec<[u32; 2]>, mean_edges: &[f64]) -> Self {
+    /// other. Ends soon after `cancel` is cancelled.
+    pub fn new_unless(
+        features: &LeafFeatures,
+        x: &[Vec3],
+        mut pairs: Vec<[u32; 2]>,
+        mean_edges: &[f64],
+        cancel: &CancelToken,
+    ) -> Result<Self, Cancelled> {
         pairs.iter_mut().for_each(|pair| pair.sort_unstable());
         let strains = Strains::new(features, &pairs);
+        cancel.reached(JOINED);
+        cancel.check()?;
         pairs.retain(|pair| pair.iter().all(|leaf| strains.carries(*leaf)));
         pairs.sort_unstable();
         pairs.dedup();
         let list = |ends: &[u32; 2]| Some((*ends, build::list(features, &strains, *ends, x, mean_edges)?));
-        let (pairs, lists): (Vec<[u32; 2]>, Vec<Vec<NearFeatures>>) =
-            pairs.par_iter().with_min_len(64).filter_map(list).collect::<Vec<_>>().into_iter().unzip();
+        let mut listed = Vec::with_capacity(pairs.len());
+        for (k, some) in pairs.chunks(PAIRS_PER_QUESTION).enumerate() {
+            cancel.reached(JOINED + (1.0 - JOINED) * (k * PAIRS_PER_QUESTION) as f32 / pairs.len() as f32);
+            cancel.check()?;
+            listed.par_extend(some.par_iter().with_min_len(64).filter_map(list));
+        }
+        let (pairs, lists): (Vec<[u32; 2]>, Vec<Vec<NearFeatures>>) = listed.into_iter().unzip();
         let n_leaves = features.triangles.n_leaves();
         let mut starts = vec![0; n_leaves + 1];
         pairs.iter().for_each(|pair| starts[pair[0] as usize + 1] += 1);
@@ -103,7 +121,7 @@ impl LeafPairs {
             *end += list.len() as u32;
             Some(*end)
         }));
-        Self {
+        Ok(Self {
             starts,
             least_strains: lists.iter().map(|list| list.first().map_or(MAX_STRAIN, |first| first.strain)).collect(),
             lists: ends_of_lists,
@@ -112,7 +130,7 @@ impl LeafPairs {
             has_more: vec![],
             ends: pairs,
             strains,
-        }
+        })
     }
 
     /// The pairs whose lesser leaf it is.

@@ -2,14 +2,15 @@
 
 use super::layout::*;
 use super::*;
+use crate::cancel::CancelToken;
 use crate::contact::islands::Island;
 use crate::contact::{Constraint, NaturalError, Scale};
 use crate::gpu::device::test_device;
-use crate::gpu::elastic::create_buffers;
+use crate::gpu::elastic::create_buffers_unless;
 use crate::gpu::engine::tests::{contacts, model};
 use crate::gpu::layout::{ControlData, three, vec4};
 use crate::gpu::readback::read;
-use crate::gpu::upload::{params_data, upload_model};
+use crate::gpu::upload::{params_data, upload_model_unless};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Loads, Params};
 
@@ -48,8 +49,8 @@ impl Bench {
     fn new(ends: &[usize]) -> Self {
         let (device, model, params) = (test_device(), model(), Params::default());
         let mut buffers = Buffers::new(device.clone());
-        upload_model(&mut buffers, &model).unwrap();
-        let (_, groups) = create_buffers(&device, &mut buffers, &model, 0).unwrap();
+        upload_model_unless(&mut buffers, &model, CancelToken::never()).unwrap();
+        let (_, groups) = create_buffers_unless(&device, &mut buffers, &model, 0, CancelToken::never()).unwrap();
         buffers.uniform("params", &[params_data(&model, &params, &Loads::default(), &groups)]);
         let contacts = contacts(&model);
         let (starts, whole) = ([&[0][..], ends].concat(), Island::whole(&model));

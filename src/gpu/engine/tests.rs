@@ -311,3 +311,14 @@ fn a_step_that_fails_leaves_the_device_as_it_was() {
     }
     assert!(failing.state().unwrap() == other.state().unwrap());
 }
+
+#[test]
+fn what_is_made_of_a_model_can_be_cancelled_wherever_it_is() {
+    let model = model();
+    let mut questions = 0;
+    while let Err(error) = DeviceBackend::new_unless(test_device(), &model, &CancelToken::after(questions)) {
+        assert!(matches!(error, DeviceError::Cancelled(_)), "after {questions} questions: {error}");
+        questions += 1;
+    }
+    assert!(questions >= 6, "asked {questions} times only");
+}

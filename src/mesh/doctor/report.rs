@@ -8,7 +8,7 @@ use super::crossings::crossings_unless;
 use super::diagnosis::{self, Diagnosis, diagnose};
 use super::findings::{Finding, Findings, Outcome, of_surfaces, of_tets};
 use super::mend::mend_unless;
-use super::tets::{self, Mending, TetDiagnosis, diagnose_tets, mend_tets_unless};
+use super::tets::{self, Mending, TetDiagnosis, diagnose_tets_unless, mend_tets_unless};
 use crate::cancel::{CancelToken, Cancelled};
 use crate::math::Aabb;
 use crate::mesh::{MeshData, MeshFile, SurfaceMesh, TetMesh};
@@ -152,11 +152,10 @@ fn surface_findings(
 }
 
 fn examine_tets(mesh: &TetMesh, notes: &[String], cancel: &CancelToken) -> Result<Report, Cancelled> {
-    let (mended, mending) = mend_tets_unless(mesh.clone(), cancel)?;
-    let before = diagnose_tets(mesh);
-    cancel.check()?;
-    let after = diagnose_tets(&mended);
-    cancel.check()?;
+    let (mended, mending) = mend_tets_unless(mesh.clone(), &cancel.part(0.0, 0.25))?;
+    let (before, faults) = diagnose_tets_unless(mesh, &cancel.part(0.25, 0.55))?;
+    let (after, _) = diagnose_tets_unless(&mended, &cancel.part(0.55, 0.85))?;
+    let outside = mended.outside_unless(&cancel.part(0.85, 1.0))?;
     let verdict = if mended.tets.is_empty() {
         "unfit: no tet with a volume is left"
     } else {
@@ -172,16 +171,21 @@ fn examine_tets(mesh: &TetMesh, notes: &[String], cancel: &CancelToken) -> Resul
         area: None,
         quality: Some([before.quality.worst, before.quality.mean]),
         notes: with_hint(notes, &before.bounds),
-        findings: tet_findings(mesh, &mended, [&before, &after], &mending),
+        findings: tet_findings(mesh, &faults, &outside.into_surface(&mended), [&before, &after], &mending),
         is_fit: !mended.tets.is_empty(),
         is_sound: !mended.tets.is_empty(),
         verdict: verdict.to_owned(),
     })
 }
 
-/// The faults of a tet mesh, counted `before` and `after` mending.
-fn tet_findings(mesh: &TetMesh, mended: &TetMesh, [before, after]: [&TetDiagnosis; 2], mending: &Mending) -> Vec<Finding> {
-    let faults = tets::faults(mesh);
+/// The faults of a tet mesh, counted `before` and `after` mending; `outside`: of the mended one.
+fn tet_findings(
+    mesh: &TetMesh,
+    faults: &tets::Faults,
+    outside: &SurfaceMesh,
+    [before, after]: [&TetDiagnosis; 2],
+    mending: &Mending,
+) -> Vec<Finding> {
     let nodes = |list: &[u32]| list.iter().map(|&n| vec![mesh.positions[n as usize]]).collect::<Vec<_>>();
     let cells = |list: &[u32]| list.iter().map(|&t| mesh.corners(t as usize).to_vec()).collect::<Vec<_>>();
     let counts = |count: fn(&TetDiagnosis) -> usize| Outcome { before: count(before), after: count(after) };
@@ -199,7 +203,7 @@ fn tet_findings(mesh: &TetMesh, mended: &TetMesh, [before, after]: [&TetDiagnosi
     found.add(&of_tets::SWALLOWED_TETS, vec![], Outcome { before: mending.swallowed_tets, after: 0 });
     let inner = faults.inner_faces.iter().map(|face| face.map(|node| mesh.positions[node as usize]).to_vec()).collect();
     found.add(&of_tets::INNER_FACES, inner, counts(|d| d.inner_faces));
-    let skin = diagnose(&mended.outside().into_surface(mended));
+    let skin = diagnose(outside);
     let edges = Outcome { before: skin.non_manifold_edges, after: skin.non_manifold_edges };
     found.add(&of_tets::NON_MANIFOLD_EDGES, Vec::new(), edges);
     found.0

@@ -55,10 +55,15 @@ pub(super) struct Faults {
 
 /// Examines a tet mesh whose indices are in range.
 pub fn diagnose_tets(mesh: &TetMesh) -> TetDiagnosis {
-    let faults = faults(mesh);
+    diagnose_tets_unless(mesh, &CancelToken::default()).expect("nobody cancels it").0
+}
+
+/// The same and the faults that it counts, which ends soon after `cancel` is cancelled.
+pub(super) fn diagnose_tets_unless(mesh: &TetMesh, cancel: &CancelToken) -> Result<(TetDiagnosis, Faults), Cancelled> {
+    let faults = faults_unless(mesh, cancel)?;
     let qualities = (0..mesh.tets.len()).map(|t| quality(mesh, t).abs());
     let (worst, sum) = qualities.fold((f64::INFINITY, 0.0), |(worst, sum), q| (q.min(worst), sum + q));
-    TetDiagnosis {
+    let diagnosis = TetDiagnosis {
         nodes: mesh.positions.len(),
         tets: mesh.tets.len(),
         inverted: faults.inverted.len(),
@@ -73,22 +78,32 @@ pub fn diagnose_tets(mesh: &TetMesh) -> TetDiagnosis {
         volume: (0..mesh.tets.len()).map(|t| mesh.volume(t).abs()).sum(),
         quality: Quality { worst, mean: sum / mesh.tets.len().max(1) as f64 },
         bounds: Aabb::of(&mesh.positions),
-    }
+    };
+    Ok((diagnosis, faults))
 }
 
-pub(super) fn faults(mesh: &TetMesh) -> Faults {
+fn faults_unless(mesh: &TetMesh, cancel: &CancelToken) -> Result<Faults, Cancelled> {
     let tets = || 0..mesh.tets.len() as u32;
     let nodes = || 0..mesh.positions.len() as u32;
     let qualities: Vec<f64> = (0..mesh.tets.len()).map(|t| quality(mesh, t)).collect();
     let where_quality = |wanted: &dyn Fn(f64) -> bool| tets().filter(|&t| wanted(qualities[t as usize])).collect::<Vec<u32>>();
     let mut seen = HashSet::new();
-    let repeated = tets().filter(|&t| !seen.insert(sorted(mesh.tets[t as usize]))).collect();
+    let mut repeated = vec![];
+    let looking = cancel.part(0.0, 0.4);
+    for (t, tet) in mesh.tets.iter().enumerate() {
+        looking.check_item(t, mesh.tets.len())?;
+        if !seen.insert(sorted(*tet)) {
+            repeated.push(t as u32);
+        }
+    }
     let mut taken = HashSet::new();
     let place = |node: u32| -> [u64; 3] { (mesh.positions[node as usize].map(|x| x + 0.0)).map(f64::to_bits).into() };
     let duplicate = nodes().filter(|&node| !taken.insert(place(node))).collect();
     let mut used = vec![false; mesh.positions.len()];
     mesh.tets.iter().flatten().for_each(|&node| used[node as usize] = true);
-    Faults {
+    cancel.check()?;
+    let inner_faces = mesh.outside_unless(&cancel.part(0.4, 1.0))?.inner_faces;
+    Ok(Faults {
         inverted: where_quality(&|q| q < -FLAT_QUALITY),
         flat: where_quality(&|q| is_flat(q)),
         slivers: where_quality(&|q| q.abs() < SLIVER && !is_flat(q)),
@@ -96,9 +111,9 @@ pub(super) fn faults(mesh: &TetMesh) -> Faults {
         duplicate,
         unused: nodes().filter(|&node| !used[node as usize]).collect(),
         pieces: pieces_of(mesh),
-        inner_faces: mesh.outside().inner_faces,
+        inner_faces,
         softer: softening(mesh).map_or(vec![], |factors| tets().filter(|&t| factors[t as usize] < 1.0).collect()),
-    }
+    })
 }
 
 /// The number of parts that share no node.
@@ -167,14 +182,14 @@ pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetM
     let n_tets = mesh.tets.len() as u32;
     let mut kept: Vec<u32> = (0..n_tets).collect();
     // Flat tets first: faces meet where one stood between.
-    keep_sound_tets(&mut mesh, &mut kept);
+    keep_sound_tets(&mut mesh, &mut kept, &cancel.part(0.0, 0.5))?;
     cancel.check()?;
-    if let Some(welded) = welded(&mesh, cancel)? {
+    if let Some(welded) = welded(&mesh, &cancel.part(0.5, 0.7))? {
         mending.welded_nodes = (0..).zip(&welded).filter(|(node, first)| node != *first).count();
         mesh.tets.iter_mut().flatten().for_each(|node| *node = welded[*node as usize]);
-        keep_sound_tets(&mut mesh, &mut kept);
+        keep_sound_tets(&mut mesh, &mut kept, &cancel.part(0.7, 0.8))?;
     }
-    if let Some(flags) = swallowed(&mesh, cancel)? {
+    if let Some(flags) = swallowed(&mesh, &cancel.part(0.8, 1.0))? {
         mending.swallowed_tets = flags.iter().filter(|is_swallowed| **is_swallowed).count();
         let mut of_tets = flags.iter();
         mesh.tets.retain(|_| of_tets.next() == Some(&false));
@@ -189,11 +204,12 @@ pub fn mend_tets_unless(mut mesh: TetMesh, cancel: &CancelToken) -> Result<(TetM
 
 /// Keeps the tets that have a volume and do not repeat another, in an order of their nodes that makes it positive; and
 /// of `places` those of the tets that are kept.
-fn keep_sound_tets(mesh: &mut TetMesh, places: &mut Vec<u32>) {
+fn keep_sound_tets(mesh: &mut TetMesh, places: &mut Vec<u32>, cancel: &CancelToken) -> Result<(), Cancelled> {
     let mut seen = HashSet::new();
     let mut tets = Vec::with_capacity(mesh.tets.len());
     let mut kept = Vec::with_capacity(mesh.tets.len());
     for (t, &(mut tet)) in mesh.tets.iter().enumerate() {
+        cancel.check_item(t, mesh.tets.len())?;
         let quality = quality(mesh, t);
         if is_flat(quality) || !seen.insert(sorted(tet)) {
             continue;
@@ -205,6 +221,7 @@ fn keep_sound_tets(mesh: &mut TetMesh, places: &mut Vec<u32>) {
         kept.push(places[t]);
     }
     (mesh.tets, *places) = (tets, kept);
+    Ok(())
 }
 
 fn without_unused_nodes(mut mesh: TetMesh) -> TetMesh {

@@ -26,7 +26,7 @@ pub(super) fn welded(mesh: &TetMesh, cancel: &CancelToken) -> Result<Option<Vec<
         }
     };
     // Faces of the border by the places of their corners, turned to begin with the lowest.
-    let border = mesh.boundary();
+    let (border, _) = mesh.boundary_with_tets_unless(cancel)?;
     let mut faces: Vec<([u32; 3], bool, usize)> = border
         .iter()
         .enumerate()
@@ -99,8 +99,8 @@ pub(super) fn swallowed(mesh: &TetMesh, cancel: &CancelToken) -> Result<Option<V
     if mesh.tets.iter().all(|tet| piece[tet[0] as usize] == piece[mesh.tets[0][0] as usize]) {
         return Ok(None);
     }
-    let (border, owners) = mesh.boundary_with_tets();
-    let covers = mesh.covers(&border, &owners, cancel)?;
+    let (border, owners) = mesh.boundary_with_tets_unless(&cancel.part(0.0, 0.5))?;
+    let covers = mesh.covers(&border, &owners, &cancel.part(0.5, 1.0))?;
     let mut is_swallowed = vec![true; mesh.positions.len()];
     for (cover, owner) in covers.iter().zip(&owners) {
         let own = piece[mesh.tets[*owner as usize][0] as usize] as usize;

@@ -97,7 +97,11 @@ impl<'a> Cursor<'a> {
     /// instead.
     fn end_if_cancelled(&mut self) {
         self.asked += 1;
-        if self.asked.is_multiple_of(WORDS_PER_QUESTION) && self.cancel.is_cancelled() {
+        if !self.asked.is_multiple_of(WORDS_PER_QUESTION) {
+            return;
+        }
+        self.cancel.reached(self.at as f32 / self.bytes.len() as f32);
+        if self.cancel.is_cancelled() {
             self.at = self.bytes.len();
         }
     }

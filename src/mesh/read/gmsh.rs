@@ -192,10 +192,9 @@ impl Reader<'_> {
             let node = self.node_at.get(&tag).copied();
             nodes.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
         }
-        if shape == Shape::Tet && n_nodes == 10 {
-            // Gmsh has the last two edges the other way round.
-            nodes.swap(8, 9);
-        }
+        let tail: Vec<u32> = order_of_vtk(shape, n_nodes).iter().map(|&place| nodes[place]).collect();
+        nodes.truncate(n_nodes - tail.len());
+        nodes.extend(tail);
         self.cells.add(shape, nodes);
         Ok(())
     }
@@ -302,6 +301,21 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The places at which Gmsh has the nodes that come last in VTK's order, where the two differ: those in the middles of
+/// edges, then those of faces and of the cell.
+fn order_of_vtk(shape: Shape, n_nodes: usize) -> &'static [usize] {
+    match (shape, n_nodes) {
+        (Shape::Tet, 10) => &[9, 8],
+        (Shape::Hexahedron, 20) => &[8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15],
+        (Shape::Hexahedron, 27) => &[8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15, 22, 23, 21, 24, 20, 25, 26],
+        (Shape::Wedge, 15) => &[6, 9, 7, 12, 14, 13, 8, 10, 11],
+        (Shape::Wedge, 18) => &[6, 9, 7, 12, 14, 13, 8, 10, 11, 15, 17, 16],
+        (Shape::Pyramid, 13) => &[5, 8, 10, 6, 7, 9, 11, 12],
+        (Shape::Pyramid, 14) => &[5, 8, 10, 6, 7, 9, 11, 12, 13],
+        _ => &[],
     }
 }
 

@@ -1,3 +1,4 @@
+mod curved;
 mod gltf;
 mod tags;
 

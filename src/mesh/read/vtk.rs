@@ -348,6 +348,8 @@ pub(super) fn add_cell(cells: &mut Cells, number: usize, kind: u64, nodes: &[u32
         // Pixels and voxels run along the axes instead of around.
         (8, &[a, b, c, d, ..]) => cells.add(shape, &[a, b, d, c]),
         (11, &[a, b, c, d, e, f, g, h, ..]) => cells.add(shape, &[a, b, d, c, e, f, h, g]),
+        // Versions differ in the order of the nodes of these, which may have any number of them.
+        (72..=74, _) => cells.add_by_corners(shape, nodes),
         _ => cells.add(shape, nodes),
     }
     Ok(())

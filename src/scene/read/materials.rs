@@ -35,10 +35,10 @@ impl Reader<'_> {
             Some(preset) if !node.has("model") => preset.model,
             _ => MaterialModel::from_name(&node.text("model")).expect(CHECKED),
         };
-        for (key, of) in OF_MODELS.iter().filter(|(key, of)| node.has(key) && *of != model) {
-            let message =
-                format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name());
-            self.complain(node, key, message);
+        for (key, message) in OF_MODELS.iter().filter_map(|(key, _)| Some((key, model_fault(key, model)?))) {
+            if node.has(key) {
+                self.complain(node, key, message);
+            }
         }
         for key in ["creep", "max_plastic_strain"].into_iter().filter(|key| node.has(key) && !node.has("yield_strain")) {
             self.complain(node, key, "this is for materials that flow; give yield_strain, or remove it");
@@ -91,25 +91,49 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with the numbers of a material by the ranges of scene files, as a sentence; none if nothing is.
+/// The complaint about a value that another model has than that of its material; none where it has a place.
+fn model_fault(key: &str, model: MaterialModel) -> Option<String> {
+    let (_, of) = OF_MODELS.iter().find(|(of_model, of)| *of_model == key && *of != model)?;
+    Some(format!("this is of the model {}, and this material is {}; remove it or change the model", of.name(), model.name()))
+}
+
+/// What is wrong with a material by the rules of scene files, as a sentence; none if nothing is. A command that changes
+/// a material is held to the same declarations as a file.
 pub fn material_fault(material: &Material) -> Option<String> {
-    let Material { young_modulus, poisson_ratio, density, mooney_share, mass_damping, stiffness_damping, .. } = *material;
+    // Named one by one: a value more does not stay without a check.
+    let Material {
+        model,
+        young_modulus,
+        poisson_ratio,
+        density,
+        mooney_share,
+        mass_damping,
+        stiffness_damping,
+        plasticity,
+        stretch_limits,
+        degeneration_ratio,
+    } = *material;
+    let flow = |value: fn(&Plasticity) -> f64| plasticity.as_ref().map(value);
     let numbers = [
-        ("young_modulus", young_modulus),
-        ("poisson_ratio", poisson_ratio),
-        ("density", density),
-        ("mooney_share", mooney_share),
-        ("mass_damping", mass_damping),
-        ("stiffness_damping", stiffness_damping),
+        ("young_modulus", Some(young_modulus)),
+        ("poisson_ratio", Some(poisson_ratio)),
+        ("density", Some(density)),
+        ("mooney_share", Some(mooney_share)),
+        ("mass_damping", Some(mass_damping)),
+        ("stiffness_damping", Some(stiffness_damping)),
+        ("yield_strain", flow(|flow| flow.yield_strain)),
+        ("creep", flow(|flow| flow.creep)),
+        ("max_plastic_strain", flow(|flow| flow.max_strain)),
+        ("min_stretch", stretch_limits.and_then(|limits| limits.min)),
+        ("max_stretch", stretch_limits.and_then(|limits| limits.max)),
+        ("degeneration_ratio", degeneration_ratio),
     ];
-    let of_flow = material
-        .plasticity
-        .iter()
-        .flat_map(|flow| [("yield_strain", flow.yield_strain), ("creep", flow.creep), ("max_plastic_strain", flow.max_strain)]);
-    let of_degeneration = material.degeneration_ratio.map(|ratio| ("degeneration_ratio", ratio));
-    numbers.into_iter().chain(of_flow).chain(of_degeneration).find_map(|(key, value)| {
-        let field = MATERIAL.field(key)?;
+    let range_fault = |(key, value): (&str, Option<f64>)| {
+        let (field, value) = (MATERIAL.field(key)?, value?);
         let Kind::Number(range) = field.kind else { return None };
         (!range.contains(value)).then(|| format!("{key}: expected {}, found {value}", field.accepted()))
-    })
+    };
+    // (`mooney_share` has its default in other models, too.)
+    let of_model = || degeneration_ratio.and_then(|_| Some(format!("degeneration_ratio: {}", model_fault("degeneration_ratio", model)?)));
+    numbers.into_iter().find_map(range_fault).or_else(of_model)
 }

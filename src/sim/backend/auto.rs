@@ -2,6 +2,8 @@
 //! first, alike on every machine; then a race of the first steps does, once, when the scene is opened. The choice
 //! stands in the report and in the session, and a session is repeated on the backend that it names.
 
+use crate::budget::Budget;
+use crate::cancel::{CancelToken, Cancelled};
 use crate::cpu::CpuBackend;
 use crate::model::{ContactMethod, Loads, Model, Params};
 use crate::step::{Stepper, choose};
@@ -15,8 +17,11 @@ const MIN_TETS: usize = 4000;
 const STEPS: usize = 4;
 /// A side that has taken this long has no more steps [ms].
 const MAX_MS: f64 = 1000.0;
+/// Work of a step of a race, as [`Budget::of_ms`] counts it, where the scene grants its steps no less [ms]: a start that
+/// is harder than that is limited on both sides, instead of keeping the scene from being opened.
+const MAX_STEP_MS: f64 = 4000.0;
 /// The device must take at most this part of the CPU's time: it begins without the contacts that will cost it most.
-const SHARE: f64 = 0.7;
+pub const SHARE: f64 = 0.7;
 
 /// Why the CPU takes the scene, if the scene alone tells.
 pub fn reason_for_cpu(model: &Model, params: &Params) -> Option<String> {
@@ -40,14 +45,26 @@ pub struct Race {
 }
 
 impl Race {
-    /// Both sides make their first steps; `clock` tells milliseconds. They are left somewhere: whoever goes on sets the
-    /// state.
-    pub fn run(cpu: &mut dyn Stepper, device: &mut dyn Stepper, params: &Params, mut clock: impl FnMut() -> f64) -> Self {
+    /// Both sides make what their steps need, and then their first steps, one a solve of `params.time_step`; `clock`
+    /// tells milliseconds. They are left somewhere: whoever goes on sets the state.
+    ///
+    /// # Errors
+    /// Soon after `cancel` is cancelled.
+    pub fn run(
+        cpu: &mut dyn Stepper,
+        device: &mut dyn Stepper,
+        params: &Params,
+        cancel: &CancelToken,
+        mut clock: impl FnMut() -> f64,
+    ) -> Result<Self, Cancelled> {
+        let granted = if params.max_step_ms > 0.0 { params.max_step_ms.min(MAX_STEP_MS) } else { MAX_STEP_MS };
         let mut fastest = |stepper: &mut dyn Stepper| {
+            stepper.prepare(params, cancel);
             let (begin, mut fastest) = (clock(), None);
             for step in 0..STEPS {
+                let loads = Loads { cancel: cancel.clone(), budget: Budget::of_ms(granted), ..Loads::default() };
                 let start = clock();
-                stepper.step(params, &Loads::default()).ok()?;
+                stepper.step(params, &loads).ok()?;
                 let end = clock();
                 // The first one makes what later ones keep; where it takes all the time, it has to do.
                 if step > 0 || end - begin > MAX_MS {
@@ -60,7 +77,11 @@ impl Race {
             fastest
         };
         // A CPU that fails is no faster than any device.
-        Self { cpu: fastest(cpu).unwrap_or(f64::INFINITY), device: fastest(device) }
+        let cpu = fastest(cpu).unwrap_or(f64::INFINITY);
+        cancel.check()?;
+        let device = fastest(device);
+        cancel.check()?;
+        Ok(Self { cpu, device })
     }
 
     pub fn is_won_by_device(&self) -> bool {
@@ -78,10 +99,11 @@ impl Race {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::budget::WORK_PER_MS;
     use crate::math::Vec3;
     use crate::model::{HeldPoint, State};
     use crate::scene::{Scene, build};
@@ -122,12 +144,21 @@ mod tests {
         ms: [u64; 2],
         steps: Arc<AtomicU64>,
         fails: bool,
+        /// Its second step cancels the race, and fails.
+        cancels: bool,
+        /// Work that each of its steps was granted.
+        granted: Arc<Mutex<Vec<Option<u64>>>>,
     }
 
     impl Stepper for Runner {
         fn step(&mut self, _: &Params, loads: &Loads) -> Result<StepReport, StepError> {
             let first = self.steps.fetch_add(1, Ordering::Relaxed) == 0;
             self.clock.fetch_add(self.ms[usize::from(!first)], Ordering::Relaxed);
+            self.granted.lock().unwrap().push(loads.budget.left());
+            if self.cancels && !first {
+                loads.cancel.cancel();
+                return Err(StepError::Cancelled { step: loads.step });
+            }
             let error = || StepError::DeviceTooSmall { step: loads.step, reason: String::new() };
             if self.fails { Err(error()) } else { Ok(StepReport::default()) }
         }
@@ -157,13 +188,18 @@ mod tests {
         }
     }
 
+    fn runner(clock: &Arc<AtomicU64>, ms: [u64; 2]) -> Runner {
+        Runner { clock: clock.clone(), ms, steps: Arc::default(), fails: false, cancels: false, granted: Arc::default() }
+    }
+
     /// The race, and the steps of both.
     fn race(cpu: [u64; 2], device: [u64; 2], fails: bool) -> (Race, [u64; 2]) {
         let clock = Arc::new(AtomicU64::new(0));
         let counts = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
-        let runner = |k: usize, ms, fails| Runner { clock: clock.clone(), ms, steps: counts[k].clone(), fails };
+        let runner = |k: usize, ms, fails| Runner { fails, steps: counts[k].clone(), ..runner(&clock, ms) };
         let now = || clock.load(Ordering::Relaxed) as f64;
-        let race = Race::run(&mut runner(0, cpu, false), &mut runner(1, device, fails), &Params::default(), now);
+        let (mut cpu, mut device) = (runner(0, cpu, false), runner(1, device, fails));
+        let race = Race::run(&mut cpu, &mut device, &Params::default(), CancelToken::never(), now).unwrap();
         (race, counts.map(|count| count.load(Ordering::Relaxed)))
     }
 
@@ -186,6 +222,28 @@ mod tests {
         assert!(long.is_won_by_device());
     }
 
+    #[test]
+    fn steps_of_a_race_have_a_token_and_a_limit() {
+        let clock = Arc::default();
+        let run = |max_step_ms: f64, cancels: [bool; 2]| {
+            let [mut cpu, mut device] = cancels.map(|cancels| Runner { cancels, ..runner(&clock, [1, 1]) });
+            let params = Params { max_step_ms, ..Params::default() };
+            let race = Race::run(&mut cpu, &mut device, &params, &CancelToken::default(), || 0.0);
+            (race.is_ok(), [cpu, device].map(|side| side.granted.lock().unwrap().clone()))
+        };
+        let of_ms = |ms: f64| Some((ms * WORK_PER_MS) as u64);
+        // Whatever the scene grants, and less if it grants less; each step has its own.
+        for (max_step_ms, granted) in [(0.0, MAX_STEP_MS), (250.0, 250.0), (1e9, MAX_STEP_MS)] {
+            let (is_done, steps) = run(max_step_ms, [false, false]);
+            assert!(is_done && steps.iter().all(|steps| *steps == vec![of_ms(granted); STEPS]), "{max_step_ms}: {steps:?}");
+        }
+        // Once it is cancelled neither side goes on.
+        for (cancels, steps) in [([true, false], [2, 0]), ([false, true], [STEPS, 2])] {
+            let (is_done, granted) = run(0.0, cancels);
+            assert_eq!((is_done, granted.map(|steps| steps.len())), (false, steps), "{cancels:?}");
+        }
+    }
+
     /// A stepper that has raced goes on from its start as if it had not.
     #[test]
     fn a_race_leaves_nothing_behind() {
@@ -193,7 +251,7 @@ mod tests {
         let new = || ImplicitStepper::new(model.clone(), CpuBackend::default(), || 0.0).unwrap();
         let (mut raced, mut fresh) = (new(), new());
         let start = fresh.state().unwrap().clone();
-        Race::run(&mut raced, &mut new(), &params, || 0.0);
+        Race::run(&mut raced, &mut new(), &params, CancelToken::never(), || 0.0).unwrap();
         assert!(*raced.state().unwrap() != start, "it has moved");
         for stepper in [&mut raced, &mut fresh] {
             stepper.set_state(&start).unwrap();

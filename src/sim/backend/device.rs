@@ -5,7 +5,9 @@ mod budgets;
 
 use std::sync::Arc;
 
+use super::auto::SHARE;
 use super::{BackendInfo, Options, SimulationError, methods_of};
+use crate::cancel::CancelToken;
 use crate::gpu::{self, AdapterDescription, DeviceBackend, DeviceRequest};
 pub use crate::gpu::{DetectionPlace, Device, DeviceError};
 use crate::material::Tangent;
@@ -29,25 +31,27 @@ pub fn is_hardware(device: &Device) -> bool {
     device.is_hardware()
 }
 
-/// A stepper on `device`; `info` takes its methods and how many threads of the host it uses.
+/// A stepper on `device`; `info` takes its methods and how many threads of the host it uses. Ends with an error soon
+/// after `cancel` is cancelled.
 pub fn stepper(
     device: Arc<Device>,
     model: &Arc<Model>,
     params: &Params,
     options: &Options,
     info: &mut BackendInfo,
+    cancel: &CancelToken,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
     // The energy guard and Newton's method are the host's: only bodies that it does not look at are stepped without
     // the host.
     let is_guarded = model.materials.iter().any(|m| m.model.tangent() != Tangent::Warped || m.stretch_limits.is_some());
     let is_linearised_once = params.integration == Integration::SemiImplicit;
     if !is_guarded && is_linearised_once && gpu::Stepper::takes(model) {
-        return Ok(Box::new(gpu::Stepper::new(device, model.clone())?));
+        return Ok(Box::new(gpu::Stepper::new_unless(device, model.clone(), cancel)?));
     }
-    let backend = DeviceBackend::new(device, model)?.detecting(options.detection);
+    let backend = DeviceBackend::new_unless(device, model, cancel)?.detecting(options.detection);
     info.methods = methods_of(&backend);
     info.check_method(params.method)?;
-    let stepper = Threaded::implicit(model.clone(), backend, options.threads.unwrap_or(0))?;
+    let stepper = Threaded::implicit_unless(model.clone(), backend, options.threads.unwrap_or(0), cancel)?;
     info.threads = stepper.threads();
     Ok(Box::new(stepper))
 }
@@ -65,15 +69,27 @@ pub fn describe_adapters() -> Vec<String> {
     let mut lines: Vec<String> = adapters.iter().flat_map(describe).collect();
     lines.push(String::new());
     // `list_adapters` has the best first.
-    match adapters.iter().find(|a| a.unsuitable.is_none()) {
-        None => lines.push("--backend auto uses the CPU, because no adapter can run the kernels".into()),
-        Some(best) if best.info.device_type == wgpu::DeviceType::Cpu => {
-            lines.push(format!("--backend gpu uses {}", best.info.name));
-            lines.push("--backend auto uses the CPU, because the only adapter is software".into());
-        }
-        Some(best) => lines.push(format!("--backend gpu and auto use {}, because it is the first hardware adapter", best.info.name)),
-    }
+    let best = adapters.iter().find(|adapter| adapter.unsuitable.is_none());
+    lines.extend(choices(best.map(|best| (best.info.name.as_str(), best.info.device_type == wgpu::DeviceType::Cpu))));
     lines
+}
+
+/// What each choice of a backend uses; `best` is the name of the best adapter that can run the kernels, and whether it
+/// is software.
+fn choices(best: Option<(&str, bool)>) -> Vec<String> {
+    let Some((name, is_software)) = best else {
+        return vec!["--backend auto uses the CPU, because no adapter can run the kernels".into()];
+    };
+    let auto = if is_software {
+        "--backend auto uses the CPU, because the only adapter is software".into()
+    } else {
+        format!(
+            "--backend auto uses the CPU for scenes of few tets or of light bodies; any other scene begins on both, and goes on with {name} \
+             if its first steps take at most {:.0} % of the time there, else with the CPU",
+            100.0 * SHARE
+        )
+    };
+    vec![format!("--backend gpu uses {name}, the best adapter that can run the kernels"), auto]
 }
 
 fn describe(adapter: &AdapterDescription) -> Vec<String> {
@@ -100,4 +116,21 @@ fn describe(adapter: &AdapterDescription) -> Vec<String> {
     lines.push(format!("  features  {}", if features.is_empty() { "none of interest".into() } else { features.join(", ") }));
     lines.extend(adapter.unsuitable.as_ref().map(|reason| format!("  cannot be used: {reason}")));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A card alone decides nothing: the scene and the times of its first steps do.
+    #[test]
+    fn the_choices_are_told_as_they_are_made() {
+        let [no_kernels, software, card] = [None, Some(("llvmpipe", true)), Some(("A card", false))].map(|best| choices(best).join("\n"));
+        assert!(no_kernels.contains("no adapter can run the kernels") && !no_kernels.contains("--backend gpu"));
+        assert!(
+            software.contains("--backend gpu uses llvmpipe")
+                && software.contains("auto uses the CPU, because the only adapter is software")
+        );
+        assert!(card.contains("--backend gpu uses A card") && card.contains("at most 70 % of the time"), "{card}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{BackendInfo, Options, SimulationError};
+use crate::cancel::CancelToken;
 use crate::model::{Model, Params};
 use crate::step::Stepper;
 
@@ -38,6 +39,7 @@ pub fn stepper(
     _: &Params,
     _: &Options,
     _: &mut BackendInfo,
+    _: &CancelToken,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
     match *device {}
 }

@@ -66,6 +66,8 @@ struct Branch {
     log: CommandLog,
     /// Where it ends, while it is not live: with the commands that were given there.
     end: Option<Arc<Checkpoint>>,
+    /// It is on no timeline, and the first to go once there is no room.
+    is_forgotten: bool,
 }
 
 impl Past {
@@ -159,7 +161,7 @@ impl Past {
     pub fn switch(&mut self, left: (Checkpoint, &CommandLog), to: BranchId) {
         self.leave(left.0, left.1);
         if let Some(branch) = self.branches.iter_mut().find(|branch| branch.id == to) {
-            branch.end = None;
+            (branch.end, branch.is_forgotten) = (None, false);
         }
         self.version += 1;
     }
@@ -181,7 +183,7 @@ impl Past {
 
     fn branch(&mut self, path: Vec<(u32, u64)>, log: CommandLog) -> BranchId {
         self.n_branches += 1;
-        self.branches.push(Branch { id: self.n_branches, path, log, end: None });
+        self.branches.push(Branch { id: self.n_branches, path, log, end: None, is_forgotten: false });
         if self.branches.len() > MAX_BRANCHES {
             self.forget_oldest();
         }
@@ -189,12 +191,13 @@ impl Past {
         self.n_branches
     }
 
-    /// Forgets a branch that is not live, and what no other one shares with it.
-    pub fn forget(&mut self, id: BranchId) {
-        if let Some(place) = self.branches.iter().position(|branch| branch.id == id && branch.end.is_some()) {
-            self.remove(place);
-            self.version += 1;
-        }
+    /// Takes a branch that is not live off the timeline, or puts it there again. Forgotten ones are the first to go,
+    /// with what no other one shares with them, once there is no room. False where there is no such branch any more.
+    pub fn set_forgotten(&mut self, id: BranchId, is_forgotten: bool) -> bool {
+        let Some(branch) = self.branches.iter_mut().find(|branch| branch.id == id && branch.end.is_some()) else { return false };
+        branch.is_forgotten = is_forgotten;
+        self.version += 1;
+        true
     }
 
     fn remove(&mut self, place: usize) {
@@ -269,9 +272,10 @@ impl Past {
         true
     }
 
-    /// Forgets the oldest branch that is not live; false if there is none.
+    /// Gives up a forgotten branch, else the oldest one that is not live; false if there is none.
     fn forget_oldest(&mut self) -> bool {
-        let oldest = self.branches.iter().position(|branch| branch.end.is_some());
+        let forgotten = self.branches.iter().position(|branch| branch.end.is_some() && branch.is_forgotten);
+        let oldest = forgotten.or_else(|| self.branches.iter().position(|branch| branch.end.is_some()));
         oldest.into_iter().for_each(|place| self.remove(place));
         oldest.is_some()
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{BranchId, EnergyMeter, Past};
 use crate::cancel::CancelToken;
-use crate::sim::{Command, CommandError, ResumedParams, SaveError, Simulation, TravelError};
+use crate::sim::{Command, CommandError, CommandLog, ResumedParams, SaveError, Simulation, TravelError, Way};
 use crate::step::{StepError, StepReport};
 
 /// A past that others may look into while a step is computed: nobody holds it for longer than it takes to add or to
@@ -107,6 +107,43 @@ impl Recorded {
         let branch = locked(&self.past).fork((end, &log), at);
         self.simulation.release_all()?;
         Ok(branch)
+    }
+
+    /// Goes to right before the last time that a command was given, on the live branch and since its last reset. Where
+    /// no step was done since, the branch goes on from there without the command and without all that was commanded
+    /// after it; else another branch begins there, as by [`Self::branch`]. False where the command was not given. Where
+    /// it is cancelled or fails, everything is as before.
+    pub fn take_back(&mut self, command: &Command, cancel: &CancelToken, passed: impl FnMut(u64)) -> Result<bool, TravelError> {
+        let log = self.simulation.log().clone();
+        let since = log.entries.iter().rposition(|logged| logged.command == Command::Reset).map_or(0, |reset| reset + 1);
+        let found = log.entries[since..].iter().rposition(|logged| logged.command == *command);
+        let Some(place) = found.map(|place| since + place) else { return Ok(false) };
+        let step = log.entries[place].step;
+        if step < self.simulation.step_index() {
+            // What was held is let go of; what else was commanded there before is done again.
+            let is_kept =
+                |command: &Command| command.is_change() || matches!(command, Command::PutBack { .. } | Command::MoveBodies { .. });
+            let before = log.entries[..place].iter().filter(|logged| logged.step == step && is_kept(&logged.command));
+            self.branch(step, cancel, passed)?;
+            before.map(|logged| &logged.command).try_for_each(|command| self.apply(command))?;
+            return Ok(true);
+        }
+        let end = self.simulation.checkpoint()?;
+        let way = {
+            let mut past = locked(&self.past);
+            past.follow(&log);
+            past.live().and_then(|live| past.way_to(live, step)).ok_or(TravelError::Forgotten { step })?
+        };
+        let before = CommandLog { entries: log.entries[..place].to_vec(), ..CommandLog::starting_as(&log) };
+        let way = Way { log: before, with_last_commands: true, ..way };
+        if let Err(error) = self.simulation.travel(&way, cancel, passed) {
+            self.simulation.restore(&end, log)?;
+            return Err(error);
+        }
+        let mut past = locked(&self.past);
+        past.follow(self.simulation.log());
+        past.version += 1;
+        Ok(true)
     }
 
     /// Goes to the end of another branch.

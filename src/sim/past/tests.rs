@@ -1,6 +1,7 @@
 //! Runs that go back and on again.
 
 use super::*;
+use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::material::Material;
 use crate::math::Vec3;
@@ -175,12 +176,56 @@ fn a_branch_keeps_the_old_future_and_can_be_left_and_taken_up_again() {
     assert_eq!(lanes.iter().map(|lane| lane.is_live).collect::<Vec<_>>(), [true, false]);
     assert_eq!((lanes[0].last_common_step(&lanes[1]), lanes[1].last_common_step(&lanes[0])), (20, 20));
 
-    // What is forgotten leaves nothing behind, and what is shared stays.
+    // What is forgotten is on no timeline until it is called back; it is the first to go, and what is shared stays.
     let mut past = locked(run.past());
-    past.forget(first);
-    assert!(past.end_of(first).is_some(), "the live one is not forgotten");
-    past.forget(second);
-    assert!(past.end_of(second).is_none() && past.segments.len() == 1);
+    assert!(!past.set_forgotten(first, true) && past.lanes().len() == 2, "the live one is not forgotten");
+    assert!(past.set_forgotten(second, true) && past.lanes().len() == 1 && past.end_of(second).is_some());
+    assert!(past.set_forgotten(second, false) && past.lanes() == lanes);
+    past.set_forgotten(second, true);
+    assert!(past.forget_oldest() && past.end_of(second).is_none() && past.segments.len() == 1);
+    assert!(!past.set_forgotten(second, false) && !past.forget_oldest());
+}
+
+/// A command is taken back where it was given, with what was commanded before it there: in its place while no step has
+/// seen it, else in a branch of its own.
+#[test]
+fn a_command_is_taken_back_to_the_bit() {
+    let body = |run: &mut Recorded| run.simulation().model().body_name(BodyRef::Deformable(0)).to_owned();
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(12, &[]);
+    let moved =
+        |name: String, y: f64| Command::MoveBodies { bodies: vec![name], translation: Vec3::new(0.0, y, 0.0), rotation: Vec3::zeros() };
+    let [first, second] = [1.0, 2.0].map(|y| moved(body(&mut run), y));
+    run.apply(&Command::SetGravity(Vec3::new(1.0, -9.81, 0.0))).unwrap();
+    let (before, branch) = (run.state(), run.live());
+    run.apply(&first).unwrap();
+    let between = run.state();
+    run.apply(&second).unwrap();
+    let cancel = CancelToken::default();
+
+    // Nothing was computed since: no branch.
+    assert!(run.take_back(&second, &cancel, |_| ()).unwrap());
+    assert!(run.state() == between && run.live() == branch && run.simulation().log().entries.len() == 2);
+    assert!(run.take_back(&first, &cancel, |_| ()).unwrap() && run.state() == before);
+    assert!(!run.take_back(&first, &cancel, |_| ()).unwrap(), "it is not there any more");
+    run.run(20, &[]);
+    let straight = run.hash();
+
+    // Given again at the same place in a run that went on: a branch, and what came after stays as the other one.
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(12, &[]);
+    run.apply(&Command::SetGravity(Vec3::new(1.0, -9.81, 0.0))).unwrap();
+    run.apply(&first).unwrap();
+    run.run(20, &[]);
+    let (with, end) = (run.live(), run.hash());
+    assert!(run.take_back(&first, &cancel, |_| ()).unwrap() && run.state() == before && run.live() != with);
+    run.run(20, &[]);
+    assert_eq!(run.hash(), straight);
+    run.switch(with).unwrap();
+    assert_eq!(run.hash(), end);
+    // What was before a reset is of another branch.
+    run.apply(&Command::Reset).unwrap();
+    assert!(!run.take_back(&first, &cancel, |_| ()).unwrap());
 }
 
 #[test]
@@ -276,7 +321,8 @@ fn everything_stays_within_the_memory_and_old_things_are_fewer() {
 
 #[test]
 fn ages_decide_which_exact_states_are_kept() {
-    let mut run = recorded(DEFAULT_BUDGET);
+    // Without the roller, which would come to press the cube flat.
+    let mut run = Recorded::new(scenes::simulation(BackendChoice::Cpu, scenes::LANDING, &[]), DEFAULT_BUDGET).unwrap();
     run.run(345, &[]);
     let kept = locked(run.past()).segments.values().next().unwrap().checkpoints.steps();
     let wanted: Vec<u64> = [0, 100, 200].into_iter().chain((250..=330).step_by(10)).chain(336..=345).collect();

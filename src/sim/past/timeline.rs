@@ -117,9 +117,9 @@ impl Lane {
 }
 
 impl Past {
-    /// All branches, in the order in which they began.
+    /// All branches but forgotten ones, in the order in which they began.
     pub fn lanes(&self) -> Vec<Lane> {
-        self.branches.iter().map(|branch| self.lane(branch.id)).collect()
+        self.branches.iter().filter(|branch| !branch.is_forgotten).map(|branch| self.lane(branch.id)).collect()
     }
 
     fn lane(&self, id: BranchId) -> Lane {

@@ -1,7 +1,8 @@
 //! Materials that are changed while a simulation runs, and bodies of several materials, on both backends.
 
+use super::warnings::{Kind, Warnings};
 use super::*;
-use crate::material::MaterialModel;
+use crate::material::{MaterialModel, Plasticity, StretchLimits};
 
 /// The material of the scenes.
 fn scene_material() -> Material {
@@ -71,7 +72,28 @@ fn a_change_is_undone_by_the_material_from_before() {
 fn a_material_that_cannot_be_is_refused_and_nothing_changes() {
     let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);
     let before = simulation.model().clone();
+    let limits = |min, max| soft(Material { stretch_limits: Some(StretchLimits { min, max }), ..scene_material() });
+    let flow = Plasticity { yield_strain: 0.1, creep: 10.0, max_strain: 1.0 };
+    let flows = |flow| soft(Material { plasticity: Some(flow), ..scene_material() });
     for (wrong, told) in [
+        (limits(Some(1.2), None), "material \"soft\": min_stretch: expected a number > 0 and <= 1, found 1.2"),
+        (limits(Some(0.0), None), "min_stretch: expected a number > 0 and <= 1, found 0"),
+        (limits(Some(0.8), Some(0.9)), "max_stretch: expected a number >= 1 and <= 100, found 0.9"),
+        (limits(None, Some(f64::NAN)), "max_stretch: expected a number >= 1 and <= 100, found NaN"),
+        (flows(Plasticity { yield_strain: 0.0, ..flow }), "yield_strain: expected a number > 0 and <= 10, found 0"),
+        (flows(Plasticity { creep: -1.0, ..flow }), "creep: expected a number >= 0"),
+        (flows(Plasticity { max_strain: f64::INFINITY, ..flow }), "max_plastic_strain: expected a number > 0 and <= 10, found inf"),
+        (
+            soft(Material { degeneration_ratio: Some(2.0), ..scene_material() }),
+            "degeneration_ratio: expected a number > 0 and <= 0.9, found 2",
+        ),
+        (
+            soft(Material { degeneration_ratio: Some(0.2), model: MaterialModel::NeoHookean, ..scene_material() }),
+            "degeneration_ratio: this is of the model corotational, and this material is neo_hookean; remove it or change the model",
+        ),
+        (soft(Material { mooney_share: 0.4, ..scene_material() }), "mooney_share: expected a number >= 0 and <= 0.3, found 0.4"),
+        (soft(Material { mass_damping: -1.0, ..scene_material() }), "mass_damping: expected a number >= 0"),
+        (soft(Material { stiffness_damping: f64::NAN, ..scene_material() }), "stiffness_damping: expected a number >= 0"),
         (
             soft(Material { poisson_ratio: 0.5, ..scene_material() }),
             "material \"soft\": poisson_ratio: expected a number >= 0 and <= 0.499, found 0.5",
@@ -135,5 +157,37 @@ fn parts_of_a_body_give_way_by_their_own_stiffness() {
             assert!((soft / want - 1.0).abs() < 0.03, "{backend:?} {model}: {soft} {want}");
             assert!((hard / want * 4.0 - 1.0).abs() < 0.03, "{backend:?} {model}: {hard} {want}");
         }
+    }
+}
+
+/// A bar that hangs on its end, of a law that is no longer that of any solid where it is drawn to twice its length.
+#[test]
+fn what_is_deformed_beyond_its_model_is_told_once() {
+    for (model, is_beyond) in [(MaterialModel::Corotational, true), (MaterialModel::NeoHookean, false)] {
+        let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);
+        let material = Material { model, young_modulus: 2e4, poisson_ratio: 0.0, mass_damping: 10.0, ..scene_material() };
+        simulation.apply(&Command::SetMaterial(soft(material))).unwrap();
+        simulation.apply(&Command::SetGravity(Vec3::x() * 60.0)).unwrap();
+        let mut warnings = Warnings::of_scene(simulation.model());
+        for step in 1..=64 {
+            let report = simulation.step().unwrap();
+            // Other steps do not look.
+            assert!(report.beyond_range.is_empty() || step % LOOK_EVERY == 0, "{step}");
+            warnings.take(&report, step, simulation.model(), 1);
+        }
+        let told = warnings.list().iter().filter(|warning| matches!(warning.kind, Kind::BeyondRange(_)));
+        let told: Vec<&str> = told.map(|warning| &*warning.text).collect();
+        let sentences = simulation.report(0.0).unwrap().faults.beyond_range;
+        if !is_beyond {
+            assert!(told.is_empty() && sentences.is_empty(), "{model:?}: {told:?}");
+            continue;
+        }
+        let [text] = told[..] else { panic!("{told:?}") };
+        assert!(text.starts_with("“bar” is deformed beyond what its material can hold, "), "{text}");
+        assert!(
+            text.contains("which is 2.") && text.contains("holds up to 2.00. The model is `corotational`. Its law is linear"),
+            "{text}"
+        );
+        assert!(sentences.len() == 1 && sentences[0].starts_with("“bar” is deformed beyond"), "{sentences:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Elimination of the dense blocks of the tree (multifrontal Cholesky; Duff & Reid 1983), in f64.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
@@ -28,12 +29,29 @@ pub struct Matrix<'a> {
     pub first: usize,
     /// Ends the elimination, as if the matrix were not positive definite.
     pub cancel: &'a CancelToken,
+    /// Products of blocks that are done.
+    pub done: AtomicU64,
+    /// Products of all blocks.
+    pub all: u64,
 }
 
 impl Matrix<'_> {
+    /// A block is eliminated.
+    fn tell(&self, block: &Block) {
+        let done = work(block);
+        let before = self.done.fetch_add(done, Ordering::Relaxed);
+        self.cancel.reached((before + done) as f32 / self.all as f32);
+    }
+
     fn check_cancelled(&self) -> Result<(), NotPositiveDefinite> {
         self.cancel.check().map_err(|_| NotPositiveDefinite)
     }
+}
+
+/// Products of blocks that the elimination of one takes.
+pub fn work(block: &Block) -> u64 {
+    let (own, later) = (block.own.len() as u64, block.later.len() as u64);
+    own * (own + later).pow(2)
 }
 
 /// Panels of all blocks, in their order.
@@ -80,6 +98,7 @@ fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entri
         coupling.gemm(1.0, &lower.columns(columns.start, rest), &inverse.view((columns.start, columns.start), (rest, columns.len())), 0.0);
     });
     panels.push(Panel::new(&inverse, &coupling));
+    matrix.tell(block);
     Ok((panels, later))
 }
 

@@ -36,6 +36,7 @@ pub use columns::{Columns, Requested};
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::Pattern;
 use super::lanes::{Entries, PADDING};
@@ -69,6 +70,9 @@ pub struct FactorWork {
     sum: Entries,
 }
 
+/// Part of the making of a factor that finds its order: a third where blocks are small, less of larger ones.
+const ORDERED: f32 = 0.3;
+
 impl RestFactor {
     /// Factors the matrix `blocks` on the rows `range` of `pattern`, which must form a block of their own (a body),
     /// without the fixed nodes.
@@ -94,22 +98,30 @@ impl RestFactor {
         max_memory: usize,
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
-        let tree = order::dissect(pattern, range, fixed, positions);
+        let tree = order::dissect_unless(pattern, range, fixed, positions, &cancel.part(0.0, ORDERED)).map_err(|_| NotPositiveDefinite)?;
         let n_entries: usize = tree.blocks.iter().map(|block| panel::n_entries(3 * block.own.len(), 3 * block.later.len())).sum();
         if n_entries > max_memory / size_of::<f32>() {
             return Err(NotPositiveDefinite);
         }
         let blocks = &blocks[pattern.row_starts[range.start] as usize..];
-        Self::of_tree(Arc::new(tree), &front::Matrix { pattern, blocks, first: range.start, cancel })
+        Self::of_tree(Arc::new(tree), pattern, blocks, range.start, &cancel.part(ORDERED, 1.0))
     }
 
     /// The factor of another matrix of the same body, in the same order: `blocks` of its rows, from the row `first` on.
     pub fn of_matrix(&self, pattern: &Pattern, blocks: &[Mat3], first: usize, cancel: &CancelToken) -> Result<Self, NotPositiveDefinite> {
-        Self::of_tree(self.tree.clone(), &front::Matrix { pattern, blocks, first, cancel })
+        Self::of_tree(self.tree.clone(), pattern, blocks, first, cancel)
     }
 
-    fn of_tree(tree: Arc<Tree>, matrix: &front::Matrix) -> Result<Self, NotPositiveDefinite> {
-        let parts = front::eliminate(matrix, &tree)?;
+    fn of_tree(
+        tree: Arc<Tree>,
+        pattern: &Pattern,
+        blocks: &[Mat3],
+        first: usize,
+        cancel: &CancelToken,
+    ) -> Result<Self, NotPositiveDefinite> {
+        let all = tree.blocks.iter().map(front::work).sum();
+        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all };
+        let parts = front::eliminate(&matrix, &tree)?;
         let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
         let mut end = 0;
         let panels = parts.iter().map(|panel| {

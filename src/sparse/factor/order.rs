@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 use crate::sparse::Pattern;
 
@@ -33,17 +34,28 @@ pub struct Tree {
 }
 
 /// Orders the nodes that are not fixed; nodes count from the first of `range`, `fixed` and `positions` are given for all nodes of
-/// `pattern`.
-pub fn dissect(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Tree {
+/// `pattern`. Ends soon after `cancel` is cancelled.
+pub fn dissect_unless(
+    pattern: &Pattern,
+    range: &Range<usize>,
+    fixed: &[bool],
+    positions: &[Vec3],
+    cancel: &CancelToken,
+) -> Result<Tree, Cancelled> {
     let n = range.len();
     let free: Vec<u32> = (0..n as u32).filter(|i| !fixed[range.start + *i as usize]).collect();
     let mut tree = Tree { blocks: vec![], nodes: Vec::with_capacity(free.len()), places: vec![u32::MAX; n] };
-    let mut cutter = Cutter { pattern, first: range.start, positions: &positions[range.clone()], side: vec![Side::Outside; n] };
+    let side = vec![Side::Outside; n];
+    let mut cutter = Cutter { pattern, first: range.start, positions: &positions[range.clone()], side, cancel, n_free: free.len() };
     cutter.cut(free, &mut tree);
+    cancel.check()?;
     for (place, node) in tree.nodes.iter().enumerate() {
         tree.places[*node as usize] = place as u32;
     }
     for b in 0..tree.blocks.len() {
+        if cancel.has_been_cancelled() {
+            break;
+        }
         let own = tree.blocks[b].own.clone();
         let mut later: Vec<u32> = vec![];
         for node in &tree.nodes[own.clone()] {
@@ -56,7 +68,8 @@ pub fn dissect(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], position
         later.dedup();
         tree.blocks[b].later = later;
     }
-    tree
+    cancel.check()?;
+    Ok(tree)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,6 +85,10 @@ struct Cutter<'a> {
     positions: &'a [Vec3],
     /// Where the nodes stand in the cut that is looked at.
     side: Vec<Side>,
+    /// Ends the cutting; the tree is not whole then.
+    cancel: &'a CancelToken,
+    /// How many nodes are cut in all.
+    n_free: usize,
 }
 
 impl Cutter<'_> {
@@ -81,7 +98,7 @@ impl Cutter<'_> {
 
     /// Cuts `part` and what comes of it; returns its last block.
     fn cut(&mut self, part: Vec<u32>, tree: &mut Tree) -> Option<usize> {
-        if part.is_empty() {
+        if part.is_empty() || self.cancel.has_been_cancelled() {
             return None;
         }
         let mut children = vec![];
@@ -100,6 +117,7 @@ impl Cutter<'_> {
         }
         let start = tree.nodes.len();
         tree.nodes.extend(own);
+        self.cancel.reached(0.9 * tree.nodes.len() as f32 / self.n_free as f32);
         tree.blocks.push(Block { own: start..tree.nodes.len(), later: vec![], children });
         Some(tree.blocks.len() - 1)
     }
@@ -116,6 +134,9 @@ impl Cutter<'_> {
             sorted.sort_by(|a, b| self.positions[*a as usize][axis].total_cmp(&self.positions[*b as usize][axis]).then(a.cmp(b)));
             let mut last = usize::MAX;
             for cut in 0..CUTS {
+                if self.cancel.has_been_cancelled() {
+                    break;
+                }
                 // From 3/8 to 5/8 of the nodes, moved to a gap between coordinates where that is near.
                 let wanted = sorted.len() * (3 * (CUTS - 1) + 2 * cut) / (8 * (CUTS - 1));
                 let value = self.positions[sorted[wanted] as usize][axis];

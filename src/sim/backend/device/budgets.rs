@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cancel::CancelToken;
 use crate::gpu::Device;
 use crate::math::Vec3;
 use crate::scene::{BackendChoice, Scene, build};
@@ -158,8 +159,9 @@ fn the_faster_backend_is_taken() {
     let scene = scene("cantilever", BAR);
     let mut raced = simulation(&scene, BackendChoice::Cpu);
     let (model, params, start) = (raced.model.clone(), raced.params, raced.state().unwrap().clone());
-    let open = |choice| open_backend(choice, &params, &Options { threads: Some(1), ..Options::default() }, &model).unwrap();
-    let (mut stepper, info) = faster(open(BackendChoice::Gpu), open(BackendChoice::Cpu), &params);
+    let (options, never) = (Options { threads: Some(1), ..Options::default() }, CancelToken::never());
+    let open = |choice| open_backend(choice, &params, &options, &model, never).unwrap();
+    let (mut stepper, info) = faster(open(BackendChoice::Gpu), open(BackendChoice::Cpu), &params, never).unwrap();
     assert!(info.reason.starts_with("the first steps took"), "{}", info.reason);
     let is_hardware = Device::open(&Default::default()).unwrap().is_hardware();
     assert!(is_hardware || info.backend == "cpu", "a software adapter is no faster: {}", info.reason);

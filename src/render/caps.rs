@@ -1,0 +1,120 @@
+//! The caps of what a plane cuts open, made when the plane or the bodies have moved.
+
+use glam::{Mat4, Vec3};
+
+use super::buffers::StageBuffers;
+use super::section::{Plane, add_surface_section, add_tet_section};
+use super::stage::{Cut, ViewOptions};
+use super::uniforms::Vertex;
+
+/// Triangles over what is cut open, without shared vertices.
+pub struct Caps {
+    buffer: wgpu::Buffer,
+    n: u32,
+    made_for: Option<Need>,
+}
+
+/// Everything that caps depend on beside the bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Need {
+    cut: Option<Cut>,
+    tet_size: f32,
+    peeled: u8,
+}
+
+/// Neighbouring tets differ so much in brightness at most, as in `tets.wgsl`.
+const VARIES: f32 = 0.28;
+
+impl Caps {
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self { buffer: buffer(device, 64), n: 0, made_for: None }
+    }
+
+    /// Something on the stage has moved.
+    pub fn moved(&mut self) {
+        self.made_for = None;
+    }
+
+    /// Makes them for a picture, unless they are there.
+    pub fn update(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, stage: &StageBuffers, transforms: &[Mat4], options: &ViewOptions) {
+        let need = Need { cut: options.cut, tet_size: options.tet_size, peeled: options.peeled };
+        if self.made_for == Some(need) {
+            return;
+        }
+        self.made_for = Some(need);
+        let mut vertices = vec![];
+        if let Some(cut) = options.cut {
+            let plane = Plane { normal: cut.plane.truncate(), distance: cut.plane.w };
+            if cut.exact {
+                add_tets(stage, &plane, options, &mut vertices);
+            }
+            if cut.rigids {
+                add_rigids(stage, transforms, &plane, &mut vertices);
+            }
+        }
+        self.n = vertices.len() as u32;
+        if self.buffer.size() < size_of_val(&vertices[..]) as u64 {
+            self.buffer = buffer(device, vertices.len().next_power_of_two());
+        }
+        queue.write_buffer(&self.buffer, 0, bytemuck::cast_slice(&vertices));
+    }
+
+    /// Draws them as bodies.
+    pub fn draw(&self, pass: &mut wgpu::RenderPass, body: &wgpu::RenderPipeline) {
+        if self.n > 0 {
+            pass.set_pipeline(body);
+            pass.set_vertex_buffer(0, self.buffer.slice(..));
+            pass.draw(0..self.n, 0..1);
+        }
+    }
+}
+
+fn buffer(device: &wgpu::Device, n_vertices: usize) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("render/caps"),
+        size: (n_vertices * size_of::<Vertex>()) as u64,
+        usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+fn add_tets(stage: &StageBuffers, plane: &Plane, options: &ViewOptions, vertices: &mut Vec<Vertex>) {
+    let Some(nodes) = &stage.host_nodes else { return };
+    let mut triangles = vec![];
+    for t in stage.shown_tets().flatten() {
+        let color = stage.colors_of_tets[t as usize];
+        if (color >> 24) as u8 >= options.peeled {
+            let corners = stage.tets[t as usize].map(|node| Vec3::from_slice(&nodes[node as usize][..3]));
+            let middle = corners.iter().sum::<Vec3>() / 4.0;
+            add_tet_section(&corners.map(|corner| middle + options.tet_size * (corner - middle)), plane, &mut triangles);
+            // What stands for a value is not varied.
+            let vary = if stage.is_colored { 1.0 } else { 1.0 - 0.5 * VARIES + VARIES * (t as f32 * 0.618_034).fract() };
+            cover(triangles.drain(..), plane, varied(color, vary), 0.0, vertices);
+        }
+    }
+}
+
+fn add_rigids(stage: &StageBuffers, transforms: &[Mat4], plane: &Plane, vertices: &mut Vec<Vertex>) {
+    let mut triangles = vec![];
+    for (i, transform) in transforms.iter().enumerate().filter(|(i, _)| !stage.hidden.rigid.contains(i)) {
+        let Some((surface, color)) = stage.rigids.surface(i) else { continue };
+        // The plane in the frame of the thing; its caps in the world.
+        let local = transform.transpose() * plane.normal.extend(-plane.distance);
+        let of_thing = Plane { normal: local.truncate(), distance: -local.w };
+        add_surface_section(surface, &of_thing, &mut triangles);
+        let world = triangles.drain(..).map(|triangle| triangle.map(|p| transform.transform_point3(p)));
+        cover(world, plane, color, 1.0, vertices);
+    }
+}
+
+fn cover(triangles: impl Iterator<Item = [Vec3; 3]>, plane: &Plane, color: u32, satin: f32, vertices: &mut Vec<Vertex>) {
+    let normal = plane.normal.to_array();
+    let vertex = |p: Vec3| Vertex { position: p.to_array(), color, normal, satin };
+    vertices.extend(triangles.flatten().map(vertex));
+}
+
+/// A stored colour, which holds square roots of the linear one, so much brighter.
+fn varied(color: u32, by: f32) -> u32 {
+    let [r, g, b, _] = color.to_le_bytes().map(|c| (f32::from(c) * by.sqrt()).round().clamp(0.0, 255.0) as u8);
+    u32::from_le_bytes([r, g, b, 255])
+}

@@ -1,0 +1,245 @@
+//! Where a plane goes through tets and through closed surfaces: the polygons with which what is cut open is covered.
+
+use glam::{Vec2, Vec3};
+
+/// The plane of all x with `normal . x = distance`; what is on its positive side is cut away.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane {
+    /// A unit vector.
+    pub normal: Vec3,
+    /// [m]
+    pub distance: f32,
+}
+
+impl Plane {
+    /// Height above it [m].
+    fn height(&self, p: Vec3) -> f32 {
+        self.normal.dot(p) - self.distance
+    }
+
+    /// Where it meets an edge from below (`low`, at a height not above 0) to above. The same to the bit for all that
+    /// have this edge.
+    fn meet(&self, low: Vec3, high: Vec3) -> Vec3 {
+        let [below, above] = [self.height(low), self.height(high)];
+        low + (high - low) * (below / (below - above)).clamp(0.0, 1.0)
+    }
+
+    /// A polygon counter-clockwise, seen from above it.
+    fn oriented<const N: usize>(&self, mut points: [Vec3; N]) -> [Vec3; N] {
+        if (points[1] - points[0]).cross(points[2] - points[0]).dot(self.normal) < 0.0 {
+            points.reverse();
+        }
+        points
+    }
+}
+
+/// Corners of a surface that are so little above the plane, as a part of its size, lie in it: where two of them mean
+/// the same point and are rounded otherwise, as along the seam of a ball, they are on the same side.
+const LEVEL: f32 = 1e-5;
+
+/// Adds the triangles of the section of a tet: none, one or two.
+pub fn add_tet_section(corners: &[Vec3; 4], plane: &Plane, triangles: &mut Vec<[Vec3; 3]>) {
+    let is_above = corners.map(|corner| plane.height(corner) > 0.0);
+    if is_above == [is_above[0]; 4] {
+        return;
+    }
+    let of_side = |side: bool| (0..4).filter(move |k| is_above[*k] == side).map(|k| corners[k]);
+    let (below, above): (Vec<Vec3>, Vec<Vec3>) = (of_side(false).collect(), of_side(true).collect());
+    let meet = |low: usize, high: usize| plane.meet(below[low], above[high]);
+    match (below.len(), above.len()) {
+        (1, 3) => triangles.push(plane.oriented([meet(0, 0), meet(0, 1), meet(0, 2)])),
+        (3, 1) => triangles.push(plane.oriented([meet(0, 0), meet(1, 0), meet(2, 0)])),
+        (2, 2) => {
+            // Neighbours share a corner of the tet.
+            let [a, b, c, d] = plane.oriented([meet(0, 0), meet(0, 1), meet(1, 1), meet(1, 0)]);
+            triangles.extend([[a, b, c], [a, c, d]]);
+        }
+        _ => {}
+    }
+}
+
+/// Adds triangles that fill the section of a closed surface: what is inside by the rule of even and odd. Of a surface
+/// that is not closed they fill what its edges leave no doubt about.
+pub fn add_surface_section(surface: impl Iterator<Item = [Vec3; 3]>, plane: &Plane, triangles: &mut Vec<[Vec3; 3]>) {
+    let (u, v) = plane.normal.any_orthonormal_pair();
+    let origin = plane.normal * plane.distance;
+    let flat = |p: Vec3| Vec2::new(u.dot(p), v.dot(p));
+    let surface: Vec<[Vec3; 3]> = surface.collect();
+    let level = LEVEL * surface.iter().flatten().fold(0.0, |size: f32, p| size.max(p.abs().max_element()));
+    let mut edges: Vec<Edge> = surface.iter().filter_map(|triangle| Edge::of(triangle, plane, level, flat)).collect();
+    edges.sort_by(|a, b| a.low.y.total_cmp(&b.low.y));
+    let mut ends: Vec<f32> = edges.iter().flat_map(|edge| [edge.low.y, edge.high.y]).collect();
+    ends.sort_by(f32::total_cmp);
+    ends.dedup();
+    let point = |x: f32, y: f32| origin + u * x + v * y;
+    // Between two neighbouring ends the section is a row of trapezoids.
+    let (mut next, mut active): (usize, Vec<Edge>) = (0, vec![]);
+    for strip in ends.windows(2) {
+        let [bottom, top] = [strip[0], strip[1]];
+        active.retain(|edge| edge.high.y > bottom);
+        while edges.get(next).is_some_and(|edge| edge.low.y <= bottom) {
+            active.push(edges[next]);
+            next += 1;
+        }
+        let middle = 0.5 * (bottom + top);
+        active.sort_by(|a, b| a.at(middle).total_cmp(&b.at(middle)));
+        for pair in active.chunks_exact(2) {
+            let [left, right] = [bottom, top].map(|y| [pair[0].at(y), pair[1].at(y)]);
+            let corners = [point(left[0], bottom), point(left[1], bottom), point(right[1], top), point(right[0], top)];
+            let [a, b, c, d] = corners;
+            for triangle in [[a, b, c], [a, c, d]] {
+                if (triangle[1] - triangle[0]).cross(triangle[2] - triangle[0]) != Vec3::ZERO {
+                    triangles.push(plane.oriented(triangle));
+                }
+            }
+        }
+    }
+}
+
+/// Where the plane meets a triangle, in coordinates of the plane: from its lower end to the higher one.
+#[derive(Clone, Copy)]
+struct Edge {
+    low: Vec2,
+    high: Vec2,
+}
+
+impl Edge {
+    /// None where the triangle is on one side, or the edge runs across. `level`: what is not higher [m] is in the
+    /// plane.
+    fn of(triangle: &[Vec3; 3], plane: &Plane, level: f32, flat: impl Fn(Vec3) -> Vec2) -> Option<Self> {
+        let is_above = triangle.map(|p| plane.height(p) > level);
+        let n_above = is_above.iter().filter(|above| **above).count();
+        if n_above == 0 || n_above == 3 {
+            return None;
+        }
+        // The corner that is alone on its side.
+        let alone = (0..3).find(|k| is_above[*k] == (n_above == 1))?;
+        let [p, q, r] = [0, 1, 2].map(|k| triangle[(alone + k) % 3]);
+        let meet = |other: Vec3| flat(if is_above[alone] { plane.meet(other, p) } else { plane.meet(p, other) });
+        let [a, b] = [meet(q), meet(r)];
+        let (low, high) = if a.y <= b.y { (a, b) } else { (b, a) };
+        (low.y < high.y).then_some(Self { low, high })
+    }
+
+    /// Its x at a height y between its ends.
+    fn at(&self, y: f32) -> f32 {
+        let along = ((y - self.low.y) / (self.high.y - self.low.y)).clamp(0.0, 1.0);
+        self.low.x + (self.high.x - self.low.x) * along
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::palette::Rgb;
+    use super::super::shapes::add_shape;
+    use super::super::stage::{RigidShape, RigidVisual};
+    use super::*;
+    use crate::math;
+    use crate::mesh::shapes;
+
+    fn area(triangles: &[[Vec3; 3]]) -> f64 {
+        triangles.iter().map(|[a, b, c]| 0.5 * f64::from((*b - *a).cross(*c - *a).length())).sum()
+    }
+
+    fn plane(normal: Vec3, distance: f32) -> Plane {
+        Plane { normal: normal.normalize(), distance }
+    }
+
+    fn tet_section(corners: &[Vec3; 4], plane: &Plane) -> Vec<[Vec3; 3]> {
+        let mut triangles = vec![];
+        add_tet_section(corners, plane, &mut triangles);
+        triangles
+    }
+
+    const TET: [Vec3; 4] = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z];
+
+    /// At height h the corner of a cube has a triangle of (1 - h)^2 / 2, and across two opposite edges a rectangle.
+    #[test]
+    fn the_cap_of_a_tet_has_the_right_area_and_faces_what_is_cut_away() {
+        for h in [0.1f32, 0.5, 0.9] {
+            let found = tet_section(&TET, &plane(Vec3::Z, h));
+            assert_eq!(found.len(), 1);
+            assert!((area(&found) - 0.5 * f64::from(1.0 - h).powi(2)).abs() < 1e-6, "{h}");
+            // Cut away from the other side it is the same triangle, seen from there.
+            let below = tet_section(&TET, &plane(-Vec3::Z, -h));
+            assert!((area(&below) - area(&found)).abs() < 1e-7);
+            // Where x + y = h it is a rectangle, h sqrt 2 wide and 1 - h high.
+            let across = tet_section(&TET, &plane(Vec3::new(1.0, 1.0, 0.0), h / 2f32.sqrt()));
+            let expected = 2f64.sqrt() * f64::from(h) * f64::from(1.0 - h);
+            assert_eq!(across.len(), 2);
+            assert!((area(&across) - expected).abs() < 1e-6, "{h}: {} {expected}", area(&across));
+        }
+        for normal in [Vec3::Z, -Vec3::Z, Vec3::new(1.0, 1.0, 0.0), Vec3::new(-0.3, 0.8, 0.5)] {
+            let plane = plane(normal, plane(normal, 0.0).normal.dot(Vec3::splat(0.22)));
+            for [a, b, c] in tet_section(&TET, &plane) {
+                assert!((b - a).cross(c - a).dot(plane.normal) > 0.0);
+                assert!([a, b, c].iter().all(|p| plane.height(*p).abs() < 1e-6));
+            }
+        }
+        assert!(tet_section(&TET, &plane(Vec3::Z, 1.5)).is_empty() && tet_section(&TET, &plane(Vec3::Z, -0.5)).is_empty());
+    }
+
+    fn glam(p: &math::Vec3) -> Vec3 {
+        Vec3::new(p.x as f32, p.y as f32, p.z as f32)
+    }
+
+    /// The tets of a box and the surface of the same box have the same section, whichever way it is cut.
+    #[test]
+    fn tets_and_their_surface_have_the_same_section() {
+        let size = math::Vec3::new(1.0, 0.6, 0.4);
+        let (tets, surface) = (shapes::box_tets(size, [3, 2, 2]), shapes::surface_box(size));
+        for (k, normal) in [Vec3::X, Vec3::Y, Vec3::new(1.0, 1.0, 1.0), Vec3::new(-0.4, 0.9, 0.2)].into_iter().enumerate() {
+            for distance in [-0.13, 0.0021, 0.11] {
+                let plane = plane(normal, distance);
+                let (mut of_tets, mut of_surface) = (vec![], vec![]);
+                for tet in &tets.tets {
+                    add_tet_section(&tet.map(|node| glam(&tets.positions[node as usize])), &plane, &mut of_tets);
+                }
+                let triangles = surface.triangles.iter().map(|triangle| triangle.map(|v| glam(&surface.positions[v as usize])));
+                add_surface_section(triangles, &plane, &mut of_surface);
+                let [a, b] = [area(&of_tets), area(&of_surface)];
+                assert!(a > 0.01 && (a - b).abs() < 1e-5, "{normal:?} {distance}: {a} {b}");
+                if k == 0 {
+                    assert!((a - 0.24).abs() < 1e-5);
+                }
+                assert!(of_surface.iter().all(|[a, b, c]| (*b - *a).cross(*c - *a).dot(plane.normal) > 0.0));
+            }
+        }
+    }
+
+    /// Through the seam of a ball, where corners that mean the same point differ by rounding, and elsewhere.
+    #[test]
+    fn a_ball_is_filled_whichever_way_it_is_cut() {
+        let rigid = RigidVisual {
+            name: String::new(),
+            shape: RigidShape::Sphere { radius: 1.0 },
+            color: Rgb::hex(0x808080),
+            transform: ::glam::Mat4::IDENTITY,
+            free: true,
+        };
+        let (mut vertices, mut indices) = (vec![], vec![]);
+        add_shape(&rigid, &mut vertices, &mut indices);
+        for normal in [Vec3::X, -Vec3::X, Vec3::Y, Vec3::Z, Vec3::new(0.3, 0.5, -0.7)] {
+            for distance in [0.0, 0.3] {
+                let surface = indices.chunks(3).map(|triangle| [0, 1, 2].map(|k| Vec3::from(vertices[triangle[k] as usize].position)));
+                let mut found = vec![];
+                add_surface_section(surface, &plane(normal, distance), &mut found);
+                let expected = std::f64::consts::PI * f64::from(1.0 - distance * distance);
+                assert!((area(&found) / expected - 1.0).abs() < 0.01, "{normal:?} {distance}: {} {expected}", area(&found));
+            }
+        }
+    }
+
+    /// A hole is a hole: of a box within a box nothing is filled but the wall.
+    #[test]
+    fn a_hollow_body_keeps_its_hollow() {
+        let [outer, inner] = [1.0, 0.5].map(|side| shapes::surface_box(math::Vec3::repeat(side)));
+        let triangles = [&outer, &inner]
+            .into_iter()
+            .flat_map(|surface| surface.triangles.iter().map(|triangle| triangle.map(|v| glam(&surface.positions[v as usize]))));
+        let mut found = vec![];
+        add_surface_section(triangles, &plane(Vec3::new(0.2, 1.0, 0.1), 0.03), &mut found);
+        let tilt = f64::from(plane(Vec3::new(0.2, 1.0, 0.1), 0.0).normal.y);
+        assert!((area(&found) - (1.0 - 0.25) / tilt).abs() < 1e-4, "{} {}", area(&found), 0.75 / tilt);
+    }
+}
