@@ -12,9 +12,15 @@ pub const CANDIDATE_WORK: u64 = 6000;
 pub const CROSSING_WORK: u64 = 1500;
 pub const CONTACT_WORK: u64 = 15_000;
 pub const VERTEX_WORK: u64 = 2000;
+/// Work of a vertex of a surface in a search whatever is found, with its box and its part of the strains between leaves
+/// [bytes]; of one that is looked for in its box.
+pub const SEARCH_WORK: u64 = 20_000;
+pub const COVER_WORK: u64 = 5000;
+/// Work of a tet in its forces and its part of the matrix [bytes].
+pub const TET_WORK: u64 = 3600;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
-/// Part of the budget that limiting what would cross may use.
+/// Part of the budget that is kept for limiting what would cross.
 const LIMITING_PART: u64 = 4;
 
 /// The work of one whole step, shared by all its attempts and parts.
@@ -44,10 +50,19 @@ impl Budget {
         Self { limit: (ms > 0.0).then_some((ms * WORK_PER_MS) as u64), shared: Arc::default() }
     }
 
-    /// What is left [bytes], for an attempt that begins; none if there is no limit.
+    /// What is left for solving [bytes], for an attempt that begins; none if there is no limit.
     pub fn left(&self) -> Option<u64> {
-        let limit = self.limit?;
-        Some(limit.saturating_sub(self.shared.spent.load(Ordering::Relaxed)).max(limit / LEAST_PART))
+        let limit = self.for_solving()?;
+        Some(limit.saturating_sub(self.spent()).max(limit / LEAST_PART))
+    }
+
+    /// All but what is kept for limiting.
+    fn for_solving(&self) -> Option<u64> {
+        self.limit.map(|limit| limit - limit / LIMITING_PART)
+    }
+
+    fn spent(&self) -> u64 {
+        self.shared.spent.load(Ordering::Relaxed)
     }
 
     /// Counts work [bytes] that is not of one island.
@@ -57,17 +72,18 @@ impl Budget {
 
     /// All of the work is done.
     pub fn is_spent(&self) -> bool {
-        self.limit.is_some_and(|limit| self.shared.spent.load(Ordering::Relaxed) >= limit)
+        self.for_solving().is_some_and(|limit| self.spent() >= limit)
     }
 
     /// What failed may be tried again in parts, which take as much together.
     pub fn affords_another_attempt(&self) -> bool {
-        self.limit.is_none_or(|limit| self.shared.spent.load(Ordering::Relaxed) <= limit / 2)
+        self.for_solving().is_none_or(|limit| self.spent() <= limit / 2)
     }
 
-    /// What the limiting of a step may use beside all that.
+    /// What the limiting of a step may use: all that is left.
     pub fn of_limiting(&self) -> Allowance {
-        Allowance { limit: self.limit.map_or(u64::MAX, |limit| limit / LIMITING_PART), spent: AtomicU64::new(0) }
+        let left = |limit: u64| limit.saturating_sub(self.spent()).max(limit / LEAST_PART);
+        Allowance { limit: self.limit.map_or(u64::MAX, left), spent: AtomicU64::new(0) }
     }
 
     pub fn is_limited(&self) -> bool {
@@ -144,18 +160,30 @@ mod tests {
         assert!(budget.is_exceeded() && budget.left() < left);
         parts[0].spend(u64::MAX / 2);
         budget.take(&parts[0]);
-        assert_eq!(budget.left(), Some((10.0 * WORK_PER_MS) as u64 / LEAST_PART));
+        assert_eq!(budget.left(), Some((7.5 * WORK_PER_MS) as u64 / LEAST_PART));
     }
 
     #[test]
     fn what_fails_late_is_not_tried_again() {
         let budget = Budget::of_ms(10.0);
-        budget.spend((5.0 * WORK_PER_MS) as u64);
+        budget.spend((3.75 * WORK_PER_MS) as u64);
         assert!(budget.affords_another_attempt() && !budget.is_spent());
         budget.spend(1);
         assert!(!budget.affords_another_attempt() && !budget.is_spent());
-        budget.spend((5.0 * WORK_PER_MS) as u64);
+        budget.spend((3.75 * WORK_PER_MS) as u64);
         assert!(budget.is_spent() && !budget.is_exceeded());
+    }
+
+    #[test]
+    fn limiting_has_what_solving_has_left() {
+        let budget = Budget::of_ms(16.0);
+        let all = (16.0 * WORK_PER_MS) as u64;
+        assert_eq!(budget.of_limiting().left(), all);
+        budget.spend(budget.left().unwrap());
+        assert!(budget.is_spent());
+        assert_eq!(budget.of_limiting().left(), all / LIMITING_PART);
+        budget.spend(all);
+        assert_eq!(budget.of_limiting().left(), all / LEAST_PART);
     }
 
     #[test]

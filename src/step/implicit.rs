@@ -11,7 +11,7 @@ use super::newton::{Newton, Next};
 use super::predict::{free_fall, predict_positions};
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::body::BodyRef;
-use crate::budget::{CANDIDATE_WORK, CROSSING_WORK};
+use crate::budget::{CANDIDATE_WORK, COVER_WORK, SEARCH_WORK, TET_WORK};
 use crate::cancel::CancelToken;
 use crate::contact::generate::{Detection, InjectivityCertificate, Overlap, Surfaces, untangle};
 use crate::contact::{Constraint, Source};
@@ -103,6 +103,7 @@ impl<B: Backend> ImplicitStepper<B> {
             newton.iter_mut().for_each(|newton| newton.begin(model, state, params));
             let inputs = newton.as_ref().map_or(step, |newton| newton.inputs(&step));
             backend.begin(&inputs, &mut work.dv, &mut report)?;
+            loads.budget.spend(TET_WORK * model.tets.len() as u64);
             let memory = std::mem::take(&mut work.detection_memory);
             let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, span, &loads.cancel, memory));
             let solved = Solve { step, newton, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
@@ -190,7 +191,8 @@ impl<B: Backend> Solve<'_, B> {
         let mesh = &detection.step.surfaces.mesh;
         bvh.limit_search(search_limit(loads, mesh));
         backend.find_candidates(bvh, mesh, &detection.step.start, candidates, report)?;
-        loads.budget.spend(CANDIDATE_WORK * bvh.n_found(candidates.len()) as u64);
+        let n_vertices = if bvh.is_idle() { 0 } else { detection.step.start.len() };
+        loads.budget.spend(SEARCH_WORK * n_vertices as u64 + CANDIDATE_WORK * bvh.n_found(candidates.len()) as u64);
         check_cancelled(loads)
     }
 
@@ -225,6 +227,7 @@ impl<B: Backend> Solve<'_, B> {
             if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
                 return Ok(Solved::CertificateLost);
             }
+            loads.budget.spend(COVER_WORK * end.x.len() as u64 + SEARCH_WORK * left as u64);
             if left > 0 {
                 report.searches += 1;
                 let before = candidates.len();
@@ -241,7 +244,7 @@ impl<B: Backend> Solve<'_, B> {
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
             overlaps = report.stages.time("detection", || if is_sure { vec![] } else { detection.overlaps(candidates, &end) });
             if !is_sure {
-                loads.budget.spend(CROSSING_WORK * candidates.len() as u64);
+                loads.budget.spend(detection.overlaps_work(candidates));
                 check_cancelled(loads)?;
             }
             if left == 0 || overlaps.is_empty() || loads.budget.is_spent() {
@@ -321,6 +324,7 @@ impl<B: Backend> Solve<'_, B> {
             work.unlimited.clear();
             return Ok(Solved::RunOver);
         };
+        loads.budget.spend(allowance.spent());
         let Limited { n_vertices, is_torn } = limited;
         work.is_torn = is_torn;
         if is_torn {
@@ -332,6 +336,7 @@ impl<B: Backend> Solve<'_, B> {
         report.converged = false;
         // Pairs of certified bodies with themselves were not among the candidates.
         if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
+            certificate.give_up();
             return Ok(Solved::CertificateLost);
         }
         Ok(Solved::Accepted)

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::predict::refit_about;
 use crate::body::{BodyNumbering, BodyRef};
-use crate::budget::{Allowance, CANDIDATE_WORK, CROSSING_WORK};
+use crate::budget::{Allowance, CANDIDATE_WORK, COVER_WORK, SEARCH_WORK};
 use crate::contact::generate::{Detection, End, Overlap};
 use crate::disjoint_sets::DisjointSets;
 use crate::geometry::{Bvh, Candidates, SearchLimit};
@@ -23,7 +23,7 @@ const LOCAL_ROUNDS: usize = 8;
 const HOLDING_ROUND: usize = 5;
 const ROUNDS: usize = 14;
 /// Rounds that are left when the work is used up.
-const LAST_ROUNDS: usize = 2;
+const LAST_ROUNDS: usize = 1;
 /// What is left of a motion in each round beyond the local ones.
 const SHRINKING: f64 = 0.25;
 /// Nodes around one that is limited give way, so far from it.
@@ -83,7 +83,7 @@ struct CommonMotion {
     center: Vec3,
 }
 
-impl Limiter<'_> {
+impl<'a> Limiter<'a> {
     /// Changes `dv` so that nothing crosses. None if given motions leave no way.
     pub fn limit(mut self, candidates: &mut Candidates, dv: &mut [Vec3]) -> Option<Limited> {
         let numbering = self.model.numbering();
@@ -103,50 +103,64 @@ impl Limiter<'_> {
         let is_torn = self.bound_deformation(&numbering, &full, &mut limits);
         self.apply(&numbering, &full, &mut limits, dv);
         self.bvh.limit_search(self.limit.clone());
-        self.search_again(candidates, dv);
+        let mut end = self.search_again(candidates, dv);
         let mut round = 0;
         if !self.bvh.is_complete() {
             self.keep_common_motions(&numbering, &full, &mut limits, dv);
-            self.search_again(candidates, dv);
+            end = self.search_again(candidates, dv);
             round = LOCAL_ROUNDS;
         }
+        let mut is_free = false;
         while round < ROUNDS && self.bvh.is_complete() {
-            let end = self.end(dv);
-            self.allowance.spend(CROSSING_WORK * candidates.len() as u64);
-            if !self.mark(&numbering, &self.detection.overlaps(candidates, &end), round, &mut limits) {
+            self.allowance.spend(self.detection.overlaps_work(candidates));
+            let overlaps = self.detection.overlaps(candidates, &end);
+            is_free = overlaps.is_empty();
+            if is_free {
                 break;
             }
-            drop(end);
+            self.mark(&numbering, &overlaps, round, &mut limits);
+            if round + 1 == ROUNDS {
+                self.join_candidates(&numbering, candidates, &mut limits);
+            }
+            limits.take_parts();
             self.soften(&mut limits);
             self.apply(&numbering, &full, &mut limits, dv);
-            self.search_again(candidates, dv);
+            end = self.search_again(candidates, dv);
             round = if self.allowance.is_spent() { (round + 1).max(ROUNDS - LAST_ROUNDS) } else { round + 1 };
         }
-        let stopped = if self.bvh.is_complete() { self.stop_where_it_crosses(candidates, dv) } else { self.stop(dv) };
-        stopped?;
+        if !self.bvh.is_complete() {
+            self.stop(dv)?;
+        } else if !is_free {
+            self.stop_where_it_crosses(&numbering, candidates, end, dv)?;
+        }
         let limited = |v: usize| self.unknowns_of_vertex(v as u32).into_iter().any(|unknown| limits.kept[unknown] < 1.0);
         let n_vertices = (0..self.detection.step.start.len()).filter(|v| limited(*v)).count();
         Some(Limited { n_vertices, is_torn })
     }
 
-    fn end(&self, dv: &[Vec3]) -> End<'_> {
+    fn end(&self, dv: &[Vec3]) -> End<'a> {
         let step = &self.detection.step;
         step.end_positions(&step.surfaces.whole, dv)
     }
 
     /// Searches for what may meet on other trajectories than those that were predicted; all anew if the last search was
-    /// given up.
-    fn search_again(&mut self, candidates: &mut Candidates, dv: &[Vec3]) {
+    /// given up. Returns where they end.
+    fn search_again(&mut self, candidates: &mut Candidates, dv: &[Vec3]) -> End<'a> {
         let (step, before) = (&self.detection.step, candidates.len());
-        let (mesh, end) = (&step.surfaces.mesh, step.end_positions(&step.surfaces.whole, dv));
+        let (mesh, end) = (&step.surfaces.mesh, self.end(dv));
+        self.allowance.spend(COVER_WORK * end.x.len() as u64);
         if !self.bvh.is_complete() {
             refit_about(self.bvh, step, &end, self.tolerance, &mut vec![]);
             self.bvh.find(mesh, &step.start, candidates);
-            self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len()) as u64);
-        } else if self.bvh.cover(mesh, &end.x) + self.bvh.cover_nodes(&end.node_motions()) > 0 {
-            self.bvh.find_more(mesh, &step.start, candidates);
-            self.allowance.spend(CANDIDATE_WORK * self.bvh.n_found(candidates.len() - before) as u64);
+            self.allowance.spend(SEARCH_WORK * end.x.len() as u64 + CANDIDATE_WORK * self.bvh.n_found(candidates.len()) as u64);
+            return end;
         }
+        let left = self.bvh.cover(mesh, &end.x) + self.bvh.cover_nodes(&end.node_motions());
+        if left > 0 {
+            self.bvh.find_more(mesh, &step.start, candidates);
+            self.allowance.spend(SEARCH_WORK * left as u64 + CANDIDATE_WORK * self.bvh.n_found(candidates.len() - before) as u64);
+        }
+        end
     }
 
     /// Deformable bodies give up all their own motion: affine maps let no body cross itself, and nobody has to search
@@ -240,16 +254,12 @@ impl Limiter<'_> {
         }
     }
 
-    /// Marks what has to give way; false if nothing is in the way of anything.
-    fn mark(&self, numbering: &BodyNumbering, overlaps: &[Overlap], round: usize, limits: &mut Limits) -> bool {
+    /// Marks what has to give way.
+    fn mark(&self, numbering: &BodyNumbering, overlaps: &[Overlap], round: usize, limits: &mut Limits) {
         for overlap in overlaps {
             let movable = overlap.bodies.map(|body| numbering.number(body).filter(|_| self.model.is_movable(body)));
             if let [Some(a), Some(b)] = movable {
-                let roots = [a, b].map(|body| limits.sets.root(body));
-                limits.sets.join(a, b);
-                let root = limits.sets.root(a);
-                limits.held[root] = limits.held[roots[0]].or(limits.held[roots[1]]);
-                limits.approach[root] = limits.approach[roots[0]].min(limits.approach[roots[1]]);
+                limits.join(a, b);
             }
             // What does not react holds the nodes that meet it, they hold those that meet them, and what is left then
             // holds all that hangs together with it.
@@ -284,8 +294,32 @@ impl Limiter<'_> {
                 }
             }
         }
-        limits.take_parts();
-        !overlaps.is_empty()
+    }
+
+    /// What may meet what is limited, and what may meet that, has one motion with it: there is no other round to find
+    /// out what does.
+    fn join_candidates(&self, numbering: &BodyNumbering, candidates: &Candidates, limits: &mut Limits) {
+        let n = numbering.n_with_unknowns();
+        self.for_each_movable_link(numbering, candidates, &mut |a, b| limits.join(a, b));
+        let is_limited = |body: usize| self.unknowns(numbering.body(body)).any(|unknown| limits.parts[unknown] < 1.0);
+        let limited: Vec<usize> = (0..n).filter(|body| is_limited(*body)).collect();
+        let mut has_limited = vec![false; n];
+        limited.into_iter().for_each(|body| has_limited[limits.sets.root(body)] = true);
+        for body in 0..n {
+            if has_limited[limits.sets.root(body)] {
+                self.unknowns(numbering.body(body)).for_each(|unknown| limits.parts[unknown] = 0.0);
+            }
+        }
+    }
+
+    /// Hands the numbers of movable bodies that are linked by candidates to `link`.
+    fn for_each_movable_link(&self, numbering: &BodyNumbering, candidates: &Candidates, link: &mut dyn FnMut(usize, usize)) {
+        let movable = |body: BodyRef| numbering.number(body).filter(|_| self.model.is_movable(body));
+        self.detection.link_bodies(candidates, &mut |bodies| {
+            if let [Some(a), Some(b)] = bodies.map(movable) {
+                link(a, b);
+            }
+        });
     }
 
     fn unknowns(&self, body: BodyRef) -> Range<usize> {
@@ -299,9 +333,12 @@ impl Limiter<'_> {
     /// The velocity changes with what all unknowns keep.
     fn apply(&self, numbering: &BodyNumbering, full: &[Vec3], limits: &mut Limits, dv: &mut [Vec3]) {
         let before: Vec<Vec3> = self.before().collect();
-        let n = numbering.n_with_unknowns();
-        for root in (0..n).filter(|number| limits.sets.root(*number) == *number).collect::<Vec<_>>() {
-            let members: Vec<BodyRef> = (0..n).filter(|k| limits.sets.root(*k) == root).map(|k| numbering.body(k)).collect();
+        let mut by_root: Vec<(usize, BodyRef)> =
+            (0..numbering.n_with_unknowns()).map(|number| (limits.sets.root(number), numbering.body(number))).collect();
+        by_root.sort_by_key(|(root, _)| *root);
+        for members in by_root.chunk_by(|a, b| a.0 == b.0) {
+            let root = members[0].0;
+            let members: Vec<BodyRef> = members.iter().map(|(_, body)| *body).collect();
             let is_limited = |body: &BodyRef| self.unknowns(*body).any(|unknown| limits.kept[unknown] < 1.0);
             if !members.iter().any(is_limited) {
                 continue;
@@ -370,26 +407,47 @@ impl Limiter<'_> {
         CommonMotion { velocity, angular_velocity, center }
     }
 
-    /// If all that was not enough, everything goes only as far as to where something would cross. What moves as given
-    /// would go on: None if there is such a thing.
-    fn stop_where_it_crosses(&self, candidates: &Candidates, dv: &mut [Vec3]) -> Option<()> {
+    /// If all that was not enough, bodies that may meet each other go only as far as to where some of them would cross:
+    /// on a part of their way they meet nothing else. What moves as given would go on: None if there is such a thing.
+    fn stop_where_it_crosses(&self, numbering: &BodyNumbering, candidates: &Candidates, mut end: End<'a>, dv: &mut [Vec3]) -> Option<()> {
         const MAX_STOPS: u32 = 8;
+        const LEAST_STOPS: u32 = 2;
+        let n = numbering.n_with_unknowns();
+        let mut clusters = DisjointSets::new(n);
+        self.for_each_movable_link(numbering, candidates, &mut |a, b| {
+            clusters.join(a, b);
+        });
         let before: Vec<Vec3> = self.before().collect();
         let full = self.velocities(dv);
-        let mut part = 1.0;
-        for _ in 0..if self.allowance.is_spent() { 1 } else { MAX_STOPS } {
-            self.allowance.spend(CROSSING_WORK * candidates.len() as u64);
-            let found = self.detection.overlaps(candidates, &self.end(dv));
-            let Some(earliest) = found.iter().map(|overlap| overlap.time).reduce(f64::min) else { return Some(()) };
+        // By the first body of a cluster.
+        let (mut parts, mut earliest) = (vec![1.0; n], vec![1.0f64; n]);
+        for stop in 0..MAX_STOPS {
+            self.allowance.spend(self.detection.overlaps_work(candidates));
+            let found = self.detection.overlaps(candidates, &end);
+            if found.is_empty() {
+                return Some(());
+            }
             if self.detection.script_moves() {
                 return None;
             }
-            part *= 0.5 * earliest;
-            for ((dv, full), before) in dv.iter_mut().zip(&full).zip(&before) {
-                *dv = full * part - before;
+            let is_last = stop + 1 == MAX_STOPS || (self.allowance.is_spent() && stop >= LEAST_STOPS);
+            for overlap in &found {
+                for number in overlap.bodies.iter().filter_map(|body| numbering.number(*body)).filter(|number| *number < n) {
+                    let root = clusters.root(number);
+                    earliest[root] = earliest[root].min(if is_last { 0.0 } else { 0.5 * overlap.time });
+                }
             }
+            parts.iter_mut().zip(&mut earliest).for_each(|(part, earliest)| *part *= std::mem::replace(earliest, 1.0));
+            for body in 0..n {
+                let part = parts[clusters.root(body)];
+                self.unknowns(numbering.body(body)).for_each(|unknown| dv[unknown] = full[unknown] * part - before[unknown]);
+            }
+            if is_last {
+                break;
+            }
+            end = self.end(dv);
         }
-        self.stop(dv)
+        Some(())
     }
 
     /// Nothing moves in this step; None if something moves as given.
@@ -403,6 +461,15 @@ impl Limiter<'_> {
 }
 
 impl Limits {
+    /// Two bodies have one common motion from now on.
+    fn join(&mut self, a: usize, b: usize) {
+        let roots = [a, b].map(|body| self.sets.root(body));
+        self.sets.join(a, b);
+        let root = self.sets.root(a);
+        self.held[root] = self.held[roots[0]].or(self.held[roots[1]]);
+        self.approach[root] = self.approach[roots[0]].min(self.approach[roots[1]]);
+    }
+
     /// Takes what the overlaps of a round leave. However many overlaps a body has, the earliest says how far it goes.
     fn take_parts(&mut self) {
         for number in 0..self.body_parts.len() {

@@ -26,9 +26,11 @@ const CONTACTS_OF_ITERATION: usize = 3;
 /// factor costs.
 pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut Work) -> u32 {
     let of_factor = (problem.laws.len() / CONTACTS_OF_ITERATION) as u32;
-    if bound <= of_factor {
+    let factor_work = work.factor.work_of(problem.w);
+    if bound <= of_factor || factor_work > problem.work_left {
         return 0;
     }
+    work.factor_work += factor_work;
     let scales = problem.w.scales();
     // What no force moves has no scale.
     let of = |scale: f64| if scale > 0.0 { SHIFT * scale } else { 1.0 };
@@ -41,10 +43,13 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
     for (k, multiplier) in multipliers.iter_mut().enumerate() {
         *multiplier = -work.best.u[k].component_div(&Vec3::from(shift_of(k)));
     }
+    // A factor may have more entries than W.
+    let more_work = work.factor.solve_work().saturating_sub(problem.w.work());
     // Its errors are not of single contacts but of all in common, and add up.
     let tolerance = IN_COMMON * tolerance;
     let mut done = of_factor;
     while done < bound {
+        work.factor_work += u64::from(ROUND) * more_work;
         let [forces, multipliers] = &mut work.directions;
         for _ in 0..ROUND {
             if problem.cancel.is_cancelled() {

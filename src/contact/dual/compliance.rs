@@ -151,6 +151,11 @@ impl Compliance {
         self.n_read
     }
 
+    /// Work of a product, with laws and vectors, which come to as much again [bytes].
+    pub fn work(&self) -> u64 {
+        (2 * self.n_read * size_of::<f32>()) as u64
+    }
+
     /// The group of a contact, and the first entry of its rows.
     fn row(&self, k: usize) -> (&Group, usize) {
         let group = &self.groups[self.group_of[k] as usize];

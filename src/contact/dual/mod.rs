@@ -42,6 +42,8 @@ pub struct Problem<'a> {
     pub free: &'a [Vec3],
     /// Asked at each iteration.
     pub cancel: &'a CancelToken,
+    /// A factor that takes more work than this is not made [bytes].
+    pub work_left: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +85,15 @@ pub struct Outcome {
     /// Of the forces that are handed back; infinite if the input was not finite.
     pub error: NaturalError,
     pub converged: bool,
+    /// Work of factors, with what solves with them take beyond products with W [bytes].
+    pub factor_work: u64,
+}
+
+impl Outcome {
+    /// Of no contacts.
+    pub fn none() -> Self {
+        Self { method: Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true, factor_work: 0 }
+    }
 }
 
 /// Vectors of the solvers, kept between calls.
@@ -95,6 +106,8 @@ pub struct Work {
     points: [Point; 2],
     directions: [Vec<Vec3>; 2],
     factor: ShiftedFactor,
+    /// Of the present solve [bytes].
+    factor_work: u64,
     solution: Entries,
     block: Entries,
 }
@@ -197,11 +210,12 @@ type Iterate = fn(&Problem, f64, u32, &mut Work) -> u32;
 /// Finds forces from the start value in `p` (any; it is brought into the cones first). `p` takes the best forces found,
 /// whether or not they are good enough.
 pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
-    let mut outcome = Outcome { method: Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true };
+    let mut outcome = Outcome::none();
     if p.is_empty() {
         return outcome;
     }
     work.resize(p.len());
+    work.factor_work = 0;
     if !start(problem, p, work) {
         return Outcome { error: NaturalError::UNKNOWN, converged: false, ..outcome };
     }
@@ -233,6 +247,7 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
     p.copy_from_slice(&work.best.p);
     outcome.error = work.best_error;
     outcome.converged = work.best_error.max() < options.tolerance;
+    outcome.factor_work = work.factor_work;
     outcome
 }
 

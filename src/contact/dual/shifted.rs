@@ -13,6 +13,8 @@ const CONTACTS: usize = 16;
 const ROWS: usize = 3 * CONTACTS;
 /// Entries of a block.
 const AREA: usize = ROWS * ROWS;
+/// Work of a product of two blocks [bytes]: some 4 us.
+const PRODUCT_WORK: u64 = 115_000;
 
 /// `W + S = L L^T` with a diagonal S > 0, in f32. Rows are in blocks of [`ROWS`]; a block of rows begins with the first
 /// block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so that a
@@ -47,6 +49,22 @@ impl ShiftedFactor {
         self.is_definite
     }
 
+    /// Work of making the factor of W [bytes]; none if it is there.
+    pub fn work_of(&mut self, w: &Compliance) -> u64 {
+        if self.stamp == w.stamp() {
+            return 0;
+        }
+        self.lay_out_rows(w);
+        let first = &self.first;
+        let products = |i: usize| (first[i]..=i).map(|j| 1 + j - first[i].max(first[j])).sum::<usize>();
+        PRODUCT_WORK * (0..first.len()).map(products).sum::<usize>() as u64
+    }
+
+    /// Work of a [`solve`](Self::solve), which reads all twice [bytes].
+    pub fn solve_work(&self) -> u64 {
+        (2 * size_of::<f32>() * (self.lower.len() + self.inverses.len())) as u64
+    }
+
     /// Length of the vectors of [`solve`](Self::solve).
     pub fn n_rows(&self) -> usize {
         ROWS * self.first.len()
@@ -59,20 +77,26 @@ impl ShiftedFactor {
     }
 
     fn lay_out(&mut self, w: &Compliance) {
-        let n_blocks = w.n_contacts().div_ceil(CONTACTS);
+        self.lay_out_rows(w);
         let Self { first, offsets, lower, inverses, block, .. } = self;
-        first.clear();
         offsets.clear();
         let mut end = 0;
-        for i in 0..n_blocks {
-            let own = CONTACTS * i..w.n_contacts().min(CONTACTS * (i + 1));
-            first.push(own.map(|k| w.first_neighbour(k) / CONTACTS).min().unwrap_or(i).min(i));
+        for (i, first) in first.iter().enumerate() {
             offsets.push(end);
-            end += AREA * (i - first[i]);
+            end += AREA * (i - first);
         }
         lower.reset(end);
-        inverses.reset(AREA * n_blocks);
+        inverses.reset(AREA * first.len());
         block.reset(AREA);
+    }
+
+    /// Where the blocks of rows begin.
+    fn lay_out_rows(&mut self, w: &Compliance) {
+        self.first.clear();
+        self.first.extend((0..w.n_contacts().div_ceil(CONTACTS)).map(|i| {
+            let own = CONTACTS * i..w.n_contacts().min(CONTACTS * (i + 1));
+            own.map(|k| w.first_neighbour(k) / CONTACTS).min().unwrap_or(i).min(i)
+        }));
     }
 
     /// Where the block (i, j) of L stands, j < i.

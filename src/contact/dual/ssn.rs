@@ -15,7 +15,7 @@ const REGULARISATION: f64 = 1e-9;
 
 /// As `solve`, with cubic effort a Newton step; in f64 on the stored W.
 pub fn ssn(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Work) -> Outcome {
-    let mut outcome = Outcome { method: Method::Newton, iterations: 0, error: NaturalError::UNKNOWN, converged: false };
+    let mut outcome = Outcome { method: Method::Newton, error: NaturalError::UNKNOWN, converged: false, ..Outcome::none() };
     work.resize(p.len());
     if !start(problem, p, work) {
         return outcome;

@@ -66,7 +66,7 @@ impl Scene {
     }
 
     fn problem(&self) -> Problem<'_> {
-        Problem { w: &self.w, laws: &self.laws, free: &self.free, cancel: CancelToken::never() }
+        Problem { w: &self.w, laws: &self.laws, free: &self.free, cancel: CancelToken::never(), work_left: u64::MAX }
     }
 
     /// Every contact twice.
@@ -288,8 +288,12 @@ fn nothing_and_nonsense_are_reported() {
     let mut w = Compliance::default();
     w.assemble(&[], |_, _, _| {});
     for solver in [solve, ssn] {
-        let outcome =
-            solver(&Problem { w: &w, laws: &[], free: &[], cancel: CancelToken::never() }, &mut [], &Options::default(), &mut work);
+        let outcome = solver(
+            &Problem { w: &w, laws: &[], free: &[], cancel: CancelToken::never(), work_left: u64::MAX },
+            &mut [],
+            &Options::default(),
+            &mut work,
+        );
         assert!(outcome.converged && outcome.iterations == 0);
         let mut bad = scene(1, 2, 4, 0.5, 1e-3);
         bad.free[3].y = f64::NAN;
@@ -306,8 +310,13 @@ fn nothing_and_nonsense_are_reported() {
         // A contact that nothing moves.
         let mut w = Compliance::default();
         w.assemble(&[[None; 2]], |_, _, blocks| blocks.fill(Mat3::zeros()));
-        let problem =
-            Problem { w: &w, laws: &[Law::Unilateral { friction: 0.5 }], free: &[Vec3::new(-1.0, 0.0, 0.0)], cancel: CancelToken::never() };
+        let problem = Problem {
+            w: &w,
+            laws: &[Law::Unilateral { friction: 0.5 }],
+            free: &[Vec3::new(-1.0, 0.0, 0.0)],
+            cancel: CancelToken::never(),
+            work_left: u64::MAX,
+        };
         assert!(solver(&problem, &mut [Vec3::new(1.0, 0.0, 0.0)], &Options::default(), &mut work).converged);
     }
 }

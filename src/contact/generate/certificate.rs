@@ -64,6 +64,12 @@ impl InjectivityCertificate {
         }
     }
 
+    /// Takes back all proofs for a while: a step that is to be made without one of them is made without any, where
+    /// there is no work left to make it again for one after the other.
+    pub fn give_up(&mut self) {
+        self.proofs.iter_mut().for_each(|proof| (proof.rotation, proof.age) = (None, 0));
+    }
+
     /// Looks for proofs for the start of a step.
     pub fn start(&mut self, model: &Model, groups: &TetGroups, state: &State) {
         if !self.proofs.iter().any(|proof| proof.is_wanted()) {

@@ -249,6 +249,11 @@ impl<'a> Detection<'a> {
         joints + island.segments.iter().map(|segment| of_body(segment.body)).sum::<usize>()
     }
 
+    /// Work of a look at what overlaps [bytes].
+    pub fn overlaps_work(&self, candidates: &Candidates) -> u64 {
+        candidates.len() as u64 * CROSSING_WORK + (self.step.start.len() * self.model.obstacles.len()) as u64 * VERTEX_WORK
+    }
+
     /// Work of a renewal of the rows of an island [bytes].
     pub fn renewal_work(&self, island: &Island, contacts: &[Constraint]) -> u64 {
         let n_vertices: usize = island.segments.iter().map(|segment| self.step.surfaces.features(segment.body).vertices.len()).sum();

@@ -17,7 +17,7 @@ use super::working_set::WorkingSet;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
-use crate::contact::{Block, Constraint, Law, NaturalError, Problem};
+use crate::contact::{Block, Constraint, Law, Problem};
 use crate::math::Vec3;
 use crate::sparse::{FactorWork, TwoLevelWork, dot};
 use correction::{correct, invert_all};
@@ -113,8 +113,6 @@ const ROUGH: f64 = 0.02;
 const FIRST_ITERATIONS: [u32; 3] = [80, 300, 320];
 /// Work of the assembly of a block of W~ [bytes]: some 400 ns between contacts of large bodies (gallery).
 const BLOCK_WORK: u64 = 12_000;
-/// Work of an iteration for the forces, in what W~ takes in memory: laws and vectors come to as much again.
-const ITERATION_WORK: usize = 2;
 /// Inner and elastic iterations that are made whatever is left of the allowance.
 const LEAST_ITERATIONS: u64 = 4;
 
@@ -266,8 +264,7 @@ impl Cwc {
                 laws.extend(contacts.iter().map(|c: &Constraint| c.law));
                 p.clear();
                 p.extend(contacts.iter().map(Constraint::force_on_first));
-                let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-                iteration_work = (ITERATION_WORK * stored * size_of::<f32>()) as u64;
+                iteration_work = islands.iter().map(|island| island.compliance.work()).sum();
                 settled = contacts.is_empty();
             }
             if problem.must_end() {
@@ -317,7 +314,7 @@ impl Cwc {
                 let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
                 outcome.iterations += found.iterations;
                 outcome.dual_iterations += found.iterations;
-                problem.allowance.spend(u64::from(found.iterations) * iteration_work);
+                problem.allowance.spend(u64::from(found.iterations) * iteration_work + found.factor_work);
                 // What the whole chain cannot do better is taken within the tolerance itself.
                 settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
                 *failures += u32::from(is_last && !found.converged);
@@ -395,8 +392,8 @@ impl Rows<'_> {
             Chain::Whole => dual::Options::default().iterations,
         };
         // No more of them than what is left of the allowance.
-        let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-        let mut affordable = self.problem.allowance.left() / (ITERATION_WORK * stored * size_of::<f32>()).max(1) as u64;
+        let work_left = self.problem.allowance.left();
+        let mut affordable = work_left / islands.iter().map(|island| island.compliance.work()).sum::<u64>().max(1);
         let iterations = iterations.map(|bound| {
             let granted = u64::from(bound).min(affordable.max(LEAST_ITERATIONS));
             affordable = affordable.saturating_sub(granted);
@@ -415,7 +412,7 @@ impl Rows<'_> {
                 *free = self.problem.motion(contact, p, self.dv) - *free;
             }
             let laws = &self.laws[range.clone()];
-            dual::solve(&dual::Problem { w: compliance, laws, free, cancel: self.problem.cancel }, p, &options, dual)
+            dual::solve(&dual::Problem { w: compliance, laws, free, cancel: self.problem.cancel, work_left }, p, &options, dual)
         };
         on_contact_islands(islands, duals, p, &on_island)
     }
@@ -429,7 +426,7 @@ fn on_contact_islands(
     solve: &(impl Fn(&ContactIsland, &mut DualWork, &mut [Vec3]) -> dual::Outcome + Sync),
 ) -> dual::Outcome {
     match islands {
-        [] => dual::Outcome { method: dual::Method::Spectral, iterations: 0, error: NaturalError::default(), converged: true },
+        [] => dual::Outcome::none(),
         [island] => solve(island, &mut duals[0], p),
         [first, ..] => {
             let (islands, islands_after) = islands.split_at(islands.len() / 2);
@@ -442,6 +439,7 @@ fn on_contact_islands(
             dual::Outcome {
                 iterations: a.iterations.max(b.iterations),
                 converged: a.converged && b.converged,
+                factor_work: a.factor_work + b.factor_work,
                 ..if a.error.max() >= b.error.max() { a } else { b }
             }
         }

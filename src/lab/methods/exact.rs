@@ -157,7 +157,7 @@ impl Exact {
             *free = problem.motion(contact, p, dv) - *free;
         }
         let laws = laws(contacts);
-        let in_forces = dual::Problem { w, laws: &laws, free: &free, cancel: problem.cancel };
+        let in_forces = dual::Problem { w, laws: &laws, free: &free, cancel: problem.cancel, work_left: u64::MAX };
         match self.inner {
             Inner::Newton => {
                 let options = dual::Options { tolerance: REFERENCE * tolerance, ..Default::default() };

@@ -3,7 +3,7 @@
 //! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
 //! and slip are those of the true compliance, and say when the forces are good.
 
-use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, ITERATION_WORK, LEAST_ITERATIONS, MAX_FAILURES, Rows};
+use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, LEAST_ITERATIONS, MAX_FAILURES, Rows};
 use super::{assembly_work, columns_work, elastic_part, present, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
@@ -126,8 +126,7 @@ impl Cwc {
                 laws.extend(rows[..n_rows].iter().map(|c: &Constraint| c.law));
                 p.clear();
                 p.extend(rows[..n_rows].iter().map(Constraint::force_on_first));
-                let stored: usize = islands.iter().map(|island| island.compliance.n_entries()).sum();
-                iteration_work = (ITERATION_WORK * stored * size_of::<f32>()) as u64;
+                iteration_work = islands.iter().map(|island| island.compliance.work()).sum();
             }
             let contacts = &mut rows[..n_rows];
             let error = natural_error(problem, contacts, p, islands, dv);
@@ -159,7 +158,7 @@ impl Cwc {
             let found = Rows { problem, contacts, laws, dv, tolerance, aim, chain }.solve_forces(islands, duals, p);
             outcome.iterations += found.iterations;
             outcome.dual_iterations += found.iterations;
-            problem.allowance.spend(u64::from(found.iterations) * iteration_work);
+            problem.allowance.spend(u64::from(found.iterations) * iteration_work + found.factor_work);
             // What the whole chain cannot do better is taken within the tolerance itself.
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
             // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
