@@ -20,7 +20,7 @@ pub const COVER_WORK: u64 = 5000;
 pub const TET_WORK: u64 = 3600;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
-/// Part of the budget that is kept for limiting what would cross.
+/// Limiting what would cross may use this part of the budget beside it, and what solving has left of it.
 const LIMITING_PART: u64 = 4;
 
 /// The work of one whole step, shared by all its attempts and parts.
@@ -52,13 +52,8 @@ impl Budget {
 
     /// What is left for solving [bytes], for an attempt that begins; none if there is no limit.
     pub fn left(&self) -> Option<u64> {
-        let limit = self.for_solving()?;
+        let limit = self.limit?;
         Some(limit.saturating_sub(self.spent()).max(limit / LEAST_PART))
-    }
-
-    /// All but what is kept for limiting.
-    fn for_solving(&self) -> Option<u64> {
-        self.limit.map(|limit| limit - limit / LIMITING_PART)
     }
 
     fn spent(&self) -> u64 {
@@ -72,17 +67,17 @@ impl Budget {
 
     /// All of the work is done.
     pub fn is_spent(&self) -> bool {
-        self.for_solving().is_some_and(|limit| self.spent() >= limit)
+        self.limit.is_some_and(|limit| self.spent() >= limit)
     }
 
     /// What failed may be tried again in parts, which take as much together.
     pub fn affords_another_attempt(&self) -> bool {
-        self.for_solving().is_none_or(|limit| self.spent() <= limit / 2)
+        self.limit.is_none_or(|limit| self.spent() <= limit / 2)
     }
 
-    /// What the limiting of a step may use: all that is left.
+    /// What the limiting of a step may use.
     pub fn of_limiting(&self) -> Allowance {
-        let left = |limit: u64| limit.saturating_sub(self.spent()).max(limit / LEAST_PART);
+        let left = |limit: u64| (limit + limit / LIMITING_PART).saturating_sub(self.spent()).max(limit / LEAST_PART);
         Allowance { limit: self.limit.map_or(u64::MAX, left), spent: AtomicU64::new(0) }
     }
 
@@ -160,17 +155,17 @@ mod tests {
         assert!(budget.is_exceeded() && budget.left() < left);
         parts[0].spend(u64::MAX / 2);
         budget.take(&parts[0]);
-        assert_eq!(budget.left(), Some((7.5 * WORK_PER_MS) as u64 / LEAST_PART));
+        assert_eq!(budget.left(), Some((10.0 * WORK_PER_MS) as u64 / LEAST_PART));
     }
 
     #[test]
     fn what_fails_late_is_not_tried_again() {
         let budget = Budget::of_ms(10.0);
-        budget.spend((3.75 * WORK_PER_MS) as u64);
+        budget.spend((5.0 * WORK_PER_MS) as u64);
         assert!(budget.affords_another_attempt() && !budget.is_spent());
         budget.spend(1);
         assert!(!budget.affords_another_attempt() && !budget.is_spent());
-        budget.spend((3.75 * WORK_PER_MS) as u64);
+        budget.spend((5.0 * WORK_PER_MS) as u64);
         assert!(budget.is_spent() && !budget.is_exceeded());
     }
 
@@ -178,7 +173,7 @@ mod tests {
     fn limiting_has_what_solving_has_left() {
         let budget = Budget::of_ms(16.0);
         let all = (16.0 * WORK_PER_MS) as u64;
-        assert_eq!(budget.of_limiting().left(), all);
+        assert_eq!(budget.of_limiting().left(), all + all / LIMITING_PART);
         budget.spend(budget.left().unwrap());
         assert!(budget.is_spent());
         assert_eq!(budget.of_limiting().left(), all / LIMITING_PART);

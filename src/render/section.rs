@@ -130,12 +130,12 @@ impl Edge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::palette::Rgb;
-    use super::super::shapes::add_shape;
-    use super::super::stage::{RigidShape, RigidVisual};
     use super::*;
     use crate::math;
     use crate::mesh::shapes;
+    use crate::render::palette::Rgb;
+    use crate::render::shapes::add_shape;
+    use crate::render::stage::{RigidShape, RigidVisual};
 
     fn area(triangles: &[[Vec3; 3]]) -> f64 {
         triangles.iter().map(|[a, b, c]| 0.5 * f64::from((*b - *a).cross(*c - *a).length())).sum()

@@ -231,6 +231,8 @@ fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) 
             *before = value;
         }
         _ => {
+            // Spaces of the entry on one line that it comes from.
+            value.decor_mut().clear();
             table.insert(key, Item::Value(value));
         }
     }

@@ -84,8 +84,8 @@ fn progress_ui(ui: &mut Ui, draft: &Draft) {
             ui.add(ProgressBar::new(part).desired_height(5.0).desired_width(110.0).fill(palette.accent).corner_radius(3));
             ui.add(Label::new(RichText::new(told).size(11.5).color(palette.weak)).truncate());
         } else if draft.is_ready() {
-            let told = "Seen where it will stand. Adding it starts the scene anew.";
-            ui.add(Label::new(RichText::new(told).size(11.5).color(palette.weak)).truncate()).on_hover_text(told);
+            let told = "Seen where it will stand. Add starts anew.";
+            ui.add(Label::new(RichText::new(told).size(11.5).color(palette.weak)).wrap());
         }
     });
 }

@@ -103,7 +103,6 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::budget::WORK_PER_MS;
     use crate::math::Vec3;
     use crate::model::{HeldPoint, State};
     use crate::scene::{Scene, build};
@@ -231,7 +230,7 @@ mod tests {
             let race = Race::run(&mut cpu, &mut device, &params, &CancelToken::default(), || 0.0);
             (race.is_ok(), [cpu, device].map(|side| side.granted.lock().unwrap().clone()))
         };
-        let of_ms = |ms: f64| Some((ms * WORK_PER_MS) as u64);
+        let of_ms = |ms: f64| Budget::of_ms(ms).left();
         // Whatever the scene grants, and less if it grants less; each step has its own.
         for (max_step_ms, granted) in [(0.0, MAX_STEP_MS), (250.0, 250.0), (1e9, MAX_STEP_MS)] {
             let (is_done, steps) = run(max_step_ms, [false, false]);

@@ -51,8 +51,7 @@ fn a_mesh_has_its_sheet_before_it_is_a_body() {
     let middle = bench.session.viewpoint.camera.project(stage::glam_vec(&small.center()), bench.session.viewport());
     let [x, y] = middle.unwrap().0.map(|pixel| pixel as usize);
     let pixel = |bench: &Bench, image: &crate::render::Image| {
-        let [left, top, ..] = bench.session.viewport();
-        let at = 4 * ((y + top as usize) * bench.size[0] as usize + x + left as usize);
+        let at = 4 * (y * bench.size[0] as usize + x);
         [image.pixels[at], image.pixels[at + 1], image.pixels[at + 2]]
     };
     let shown = pixel(&bench, &with);
