@@ -460,7 +460,7 @@ static FORCE: Table = Table {
         Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Nodes that the force acts on."),
         Field::new("force", Kind::Vector(ANY), "N", Required, "Total force, along the world's axes."),
         Field::new("start", Kind::Number(NOT_NEGATIVE), "s", Default("0.0"), "When it begins to act."),
-        Field::new("end", Kind::Number(NOT_NEGATIVE), "s", Optional("it acts for ever"), "When it stops."),
+        Field::new("end", Kind::Number(NOT_NEGATIVE), "s", Optional("never"), "When it stops."),
     ],
 };
 

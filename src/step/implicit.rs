@@ -95,23 +95,30 @@ impl<B: Backend> ImplicitStepper<B> {
         let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
         let mut report = StepReport::begin(self.clock, choice);
         let mut span = StepSpan { dt: params.time_step, script: params.time_step };
+        let mut is_solved = false;
         loop {
             report.converged = true;
             let Self { backend, model, groups, state, work, newton, surfaces, bvh, certificate, .. } = self;
             let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
             let mut newton = (params.integration != Integration::SemiImplicit).then_some(newton);
-            newton.iter_mut().for_each(|newton| newton.begin(model, state, params));
-            let inputs = newton.as_ref().map_or(step, |newton| newton.inputs(&step));
-            backend.begin(&inputs, &mut work.dv, &mut report)?;
-            loads.budget.spend(TET_WORK * model.tets.len() as u64);
+            if !is_solved {
+                newton.iter_mut().for_each(|newton| newton.begin(model, state, params));
+                let inputs = newton.as_ref().map_or(step, |newton| newton.inputs(&step));
+                backend.begin(&inputs, &mut work.dv, &mut report)?;
+                loads.budget.spend(TET_WORK * model.tets.len() as u64);
+            }
             let memory = std::mem::take(&mut work.detection_memory);
             let detection = report.stages.time("detection", || Detection::new(model, surfaces, state, params, span, &loads.cancel, memory));
-            let solved = Solve { step, newton, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run();
+            let solved = Solve { step, newton, detection: &detection, backend, bvh, certificate, work, report: &mut report }.run(is_solved);
             self.work.detection_memory = detection.into_memory();
             match solved? {
                 Solved::Accepted => break,
-                Solved::CertificateLost => {}
-                Solved::RunOver => span.script = 0.0,
+                Solved::CertificateLost => is_solved = false,
+                Solved::RunOver => {
+                    span.script = 0.0;
+                    // Without work left, what was found is limited once more.
+                    is_solved = loads.budget.is_spent() || loads.budget.is_exceeded();
+                }
             }
         }
         let Self { backend, model, groups, state, work, newton, hanging, surfaces, .. } = self;
@@ -169,9 +176,13 @@ struct Solve<'a, B> {
 }
 
 impl<B: Backend> Solve<'_, B> {
-    fn run(mut self) -> Result<Solved, StepError> {
+    /// `is_solved`: the velocity changes are there, and are only limited.
+    fn run(mut self, is_solved: bool) -> Result<Solved, StepError> {
         let mut candidates = std::mem::take(&mut self.work.candidates);
-        let solved = self.find_candidates(&mut candidates).and_then(|()| self.solve_among(&mut candidates));
+        let solved = self.find_candidates(&mut candidates).and_then(|()| match is_solved {
+            true => self.limit(&mut candidates),
+            false => self.solve_among(&mut candidates),
+        });
         self.work.candidates = candidates;
         solved
     }
@@ -319,12 +330,14 @@ impl<B: Backend> Solve<'_, B> {
             limit,
             allowance: &allowance,
         };
-        let Some(limited) = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv)) else {
+        let limited = report.stages.time("detection", || limiter.limit(candidates, &mut work.dv));
+        loads.budget.spend(allowance.spent());
+        let Some(limited) = limited else {
             check_cancelled(loads)?;
+            std::mem::swap(&mut work.dv, &mut work.unlimited);
             work.unlimited.clear();
             return Ok(Solved::RunOver);
         };
-        loads.budget.spend(allowance.spent());
         let Limited { n_vertices, is_torn } = limited;
         work.is_torn = is_torn;
         if is_torn {

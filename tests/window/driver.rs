@@ -188,7 +188,7 @@ impl Driver {
 
     pub fn type_text(&self, text: &str) {
         self.comes_to("typing ", "typing begun");
-        self.xdotool(&["type", text]);
+        self.xdotool(&["type", "--", text]);
     }
 
     /// Clicks a point of the window.

@@ -139,7 +139,8 @@ fn row_ui(
             .inner;
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             unset_ui(ui, value, context, answers);
-            let (response, changed) = field(ui);
+            // A drag goes on whatever comes and goes beside the field.
+            let (response, changed) = ui.push_id(&value.path, field).inner;
             let response = answers.named(format!("value.{}", value.path), response).labelled_by(name.id).on_hover_text(told(value));
             if let Some(text) = changed {
                 edit(ui, value, &text, context, answers);
@@ -193,7 +194,13 @@ fn table_row_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: 
 
 /// Takes a value that is given out again, where it need not be.
 fn unset_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
-    if value.given.is_some() && !matches!(value.field.presence, Presence::Required) {
+    if matches!(value.field.presence, Presence::Required) {
+        return;
+    }
+    if value.given.is_none() {
+        // Its place, so that no field moves under the mouse once its value is given.
+        ui.add_visible(false, remove_button(ui));
+    } else {
         let without = match value.field.presence {
             Presence::Default(text) => format!("as by default, {text}"),
             Presence::Required | Presence::Optional(_) => value.without().replace('`', ""),
@@ -202,11 +209,13 @@ fn unset_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut
     }
 }
 
+fn remove_button(ui: &Ui) -> Button<'static> {
+    Button::new(theme::icon(icon::X, 10.0).color(theme::palette(ui.ctx()).weak)).frame_when_inactive(false).small()
+}
+
 /// A cross that takes out what is at a path, in all tables.
 pub fn remove_ui(ui: &mut Ui, path: &str, told: &str, context: &RowContext, answers: &mut UiResponse) {
-    let palette = theme::palette(ui.ctx());
-    let remove = Button::new(theme::icon(icon::X, 10.0).color(palette.weak)).frame_when_inactive(false).small();
-    if answers.named(format!("remove.{path}"), ui.add(remove).meaning(told)).clicked() {
+    if answers.named(format!("remove.{path}"), ui.add(remove_button(ui)).meaning(told)).clicked() {
         let paths = context.tables.iter().map(|table| path.replacen(context.shown, table, 1));
         let values = paths.filter_map(|path| context.scene.without(&path)).collect();
         answers.act(Action::Edit { values, gesture: None });
