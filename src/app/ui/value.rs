@@ -129,7 +129,7 @@ fn row_ui(
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
         // Numbers are short, words and texts are not.
-        let part = if matches!(value.field.kind, Kind::Number(_) | Kind::Integer { .. } | Kind::Color) { 0.56 } else { 0.42 };
+        let part = if matches!(value.field.kind, Kind::Number(_) | Kind::Integer { .. } | Kind::Color) { 0.56 } else { 0.38 };
         let width = part * ui.max_rect().width();
         let name = ui
             .allocate_ui_with_layout(egui::vec2(width, 20.0), Layout::left_to_right(Align::Center), |ui| {
@@ -198,8 +198,10 @@ fn unset_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut
         return;
     }
     if value.given.is_none() {
-        // Its place, so that no field moves under the mouse once its value is given.
-        ui.add_visible(false, remove_button(ui));
+        // The place of the cross, so that no field moves under a drag once its value is given.
+        if matches!(value.field.kind, Kind::Number(_) | Kind::Integer { .. }) {
+            cross_ui(ui, false);
+        }
     } else {
         let without = match value.field.presence {
             Presence::Default(text) => format!("as by default, {text}"),
@@ -209,13 +211,19 @@ fn unset_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut
     }
 }
 
-fn remove_button(ui: &Ui) -> Button<'static> {
-    Button::new(theme::icon(icon::X, 10.0).color(theme::palette(ui.ctx()).weak)).frame_when_inactive(false).small()
+/// Narrow, as fields need the room.
+fn cross_ui(ui: &mut Ui, is_visible: bool) -> Response {
+    let cross = Button::new(theme::icon(icon::X, 10.0).color(theme::palette(ui.ctx()).weak)).frame_when_inactive(false).small();
+    ui.scope(|ui| {
+        ui.spacing_mut().button_padding.x = 2.0;
+        ui.add_visible(is_visible, cross)
+    })
+    .inner
 }
 
 /// A cross that takes out what is at a path, in all tables.
 pub fn remove_ui(ui: &mut Ui, path: &str, told: &str, context: &RowContext, answers: &mut UiResponse) {
-    if answers.named(format!("remove.{path}"), ui.add(remove_button(ui)).meaning(told)).clicked() {
+    if answers.named(format!("remove.{path}"), cross_ui(ui, true).meaning(told)).clicked() {
         let paths = context.tables.iter().map(|table| path.replacen(context.shown, table, 1));
         let values = paths.filter_map(|path| context.scene.without(&path)).collect();
         answers.act(Action::Edit { values, gesture: None });
