@@ -137,12 +137,19 @@ impl Bench {
 
     /// Until nothing on the panels moves any more.
     fn settle(&mut self) {
-        for _ in 0..40 {
+        let (deadline, mut n_frames) = (Instant::now() + PATIENCE, 0);
+        while n_frames < 40 && Instant::now() < deadline {
             let before = self.places.clone();
             self.frame(vec![]);
-            if self.places == before && !self.session.lookup.is_busy() {
+            if self.session.lookup.is_busy() {
+                // Of a thread of its own.
+                std::thread::sleep(Duration::from_millis(2));
+                continue;
+            }
+            if self.places == before {
                 break;
             }
+            n_frames += 1;
         }
         // Fades end.
         self.frames += 40;
