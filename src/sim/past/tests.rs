@@ -179,6 +179,7 @@ fn a_branch_keeps_the_old_future_and_can_be_left_and_taken_up_again() {
     // What is forgotten is on no timeline until it is called back; it is the first to go, and what is shared stays.
     let mut past = locked(run.past());
     assert!(!past.set_forgotten(first, true) && past.lanes().len() == 2, "the live one is not forgotten");
+    assert!(past.end_of(first).is_some());
     assert!(past.set_forgotten(second, true) && past.lanes().len() == 1 && past.end_of(second).is_some());
     assert!(past.set_forgotten(second, false) && past.lanes() == lanes);
     past.set_forgotten(second, true);

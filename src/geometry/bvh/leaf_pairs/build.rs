@@ -125,33 +125,17 @@ impl Paths {
         let carriers_of = |v: &u32| tets.iter().copied().filter(|tet| carries(tet, *v)).collect();
         let carriers: Vec<Vec<&HostTet>> = vertices.iter().map(carriers_of).collect();
         let mut lengths = [[f32::INFINITY; MAX_VERTICES]; MAX_VERTICES];
-        (0..n).for_each(|i| lengths[i][i] = 0.0);
-        let length = |i: usize, j: usize| {
-            let [a, b] = [i, j].map(|k| &x[vertices[k] as usize]);
-            let shortest = shortest_path(a, &carriers[i], b, &carriers[j]) as f32;
-            // Different vertices at one place are no common vertex.
-            shortest.max(f32::MIN_POSITIVE).next_up()
-        };
-        // Features of one leaf are compared with features of the other. Paths within a leaf only lead from one to
-        // another one, where there are not all.
-        let is_of =
-            leaves.map(|leaf| vertices.iter().map(|v| vertices_of(leaf).any(|w| w == *v)).collect::<ArrayVec<bool, MAX_VERTICES>>());
-        let are_compared = |i: usize, j: usize| is_of[0][i] && is_of[1][j] || is_of[0][j] && is_of[1][i];
-        let pairs = || (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
-        let fill = |lengths: &mut [[f32; MAX_VERTICES]], compared: bool| {
-            let mut is_joined = true;
-            for (i, j) in pairs().filter(|(i, j)| are_compared(*i, *j) == compared) {
-                lengths[i][j] = length(i, j);
+        for i in 0..n {
+            lengths[i][i] = 0.0;
+            for j in 0..i {
+                let [a, b] = [i, j].map(|k| &x[vertices[k] as usize]);
+                let shortest = shortest_path(a, &carriers[i], b, &carriers[j]) as f32;
+                // Different vertices at one place are no common vertex.
+                lengths[i][j] = shortest.max(f32::MIN_POSITIVE).next_up();
                 lengths[j][i] = lengths[i][j];
-                is_joined &= lengths[i][j].is_finite();
             }
-            is_joined
-        };
-        if !fill(&mut lengths, true) {
-            fill(&mut lengths, false);
         }
-        let is_joined =
-            |lengths: &[[f32; MAX_VERTICES]]| pairs().filter(|(i, j)| are_compared(*i, *j)).all(|(i, j)| lengths[i][j].is_finite());
+        let is_joined = |lengths: &[[f32; MAX_VERTICES]]| (0..n).all(|i| lengths[i][..i].iter().all(|length| length.is_finite()));
         for _ in 0..JOINED {
             if !is_joined(&lengths) {
                 join_over_vertices(n, &mut lengths);
