@@ -137,19 +137,12 @@ impl Bench {
 
     /// Until nothing on the panels moves any more.
     fn settle(&mut self) {
-        let (deadline, mut n_frames) = (Instant::now() + PATIENCE, 0);
-        while n_frames < 40 && Instant::now() < deadline {
+        for _ in 0..40 {
             let before = self.places.clone();
             self.frame(vec![]);
-            if self.session.lookup.is_busy() {
-                // Of a thread of its own.
-                std::thread::sleep(Duration::from_millis(2));
-                continue;
-            }
-            if self.places == before {
+            if self.places == before && !self.session.lookup.is_busy() {
                 break;
             }
-            n_frames += 1;
         }
         // Fades end.
         self.frames += 40;
@@ -286,6 +279,12 @@ fn shown(bench: &mut Bench, screen: &Screen, dark: bool) {
     bench.session.ui = panels(dark);
     screen.1(&mut bench.session.ui);
     bench.settle();
+    // Colours come from a thread of their own.
+    let deadline = Instant::now() + PATIENCE;
+    while !screen.2.iter().all(|widget| bench.places.contains_key(*widget)) && Instant::now() < deadline {
+        bench.frame(vec![]);
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 #[test]
