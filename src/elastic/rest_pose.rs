@@ -28,10 +28,15 @@ const MAX_FACTOR: usize = 3 << 29;
 /// at 23 nor above.
 const MASSES_DOMINATE: f64 = 4.0;
 /// Where no diagonal block is more than this many times the mass of its node, rounding to f32 leaves the matrix
-/// positive definite.
+/// positive definite, diagonal blocks and all.
 const SINGLE: f64 = 1e5;
-/// The same where contacts are solved, whose gaps are to be exact to a part of the contact tolerance.
-const SINGLE_IN_CONTACT: f64 = 3e3;
+/// The same for the square root of the number of nodes of a body, where the product takes the masses apart from the
+/// rest: then rounding turns a body as a whole, by a part of about `f32::EPSILON` of the stiffness over that root and
+/// over the tets across it (2e-4 at 8e5 for a box of 9 x 9 x 9 cells).
+const SINGLE_OF_NODES: f64 = 2e4;
+/// And at most. Of meshes with 3e5 and 7e5 that had fallen onto a floor, a step came within half the contact tolerance
+/// to where it came in f64.
+const MOST_SINGLE: f64 = 1e6;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
 const ITERATIONS: usize = 10;
 /// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
@@ -155,7 +160,8 @@ impl RestPoses {
             if needs_coarse && !cancel.is_cancelled() {
                 let cancel = cancel.part(FACTORS, 1.0);
                 let coarse = |body: usize| Coarse::new_unless(&self.levels[body].layout, &model.pattern, &a.blocks, &cancel);
-                kept.coarse = coarse_of_matrix(model, params, coarse);
+                let stiffest = |body: &Body| (SINGLE_OF_NODES * (body.nodes.len() as f64).sqrt()).clamp(SINGLE, MOST_SINGLE);
+                kept.coarse = coarse_of_matrix(model, params, stiffest, coarse);
             }
             // What was cut short is not kept.
             if cancel.is_cancelled() {
@@ -166,12 +172,11 @@ impl RestPoses {
         let Self { kept, levels } = self;
         let Kept { bodies, coarse, single, .. } = &mut kept[0];
         if single.len() < bodies.len().min(coarse.len()) {
-            #[allow(clippy::type_complexity)] // lists side by side
-            let of_body = |((body, rest), (levels, coarse)): ((&Body, &Option<RestBody>), (&Levels, &Option<Coarse>))| {
+            let of_body = |(rest, (levels, coarse)): (&Option<RestBody>, (&Levels, &Option<Coarse>))| {
                 let is_quicker = |rest: &RestBody| 2 * rest.shape.factor.memory() > ITERATIONS * levels.layout.matrix_memory();
-                coarse.is_some() && rest.as_ref().is_some_and(is_quicker) && stiffness(model, body, params.time_step) < SINGLE_IN_CONTACT
+                coarse.is_some() && rest.as_ref().is_some_and(is_quicker)
             };
-            *single = model.bodies.iter().zip(&*bodies).zip(levels.iter().zip(&*coarse)).map(of_body).collect();
+            *single = bodies.iter().zip(levels.iter().zip(&*coarse)).map(of_body).collect();
         }
     }
 
@@ -302,16 +307,17 @@ fn rest_matrix(model: &Model, params: &Params) -> Operator {
 /// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
 pub fn coarse_factors(model: &Model, params: &Params, aggregates: &[Aggregates]) -> Vec<Option<RigidCoarse>> {
     let a = rest_matrix(model, params);
-    coarse_of_matrix(model, params, |body| RigidCoarse::new(&aggregates[body].parts, &model.pattern, &a.blocks))
+    coarse_of_matrix(model, params, |_| SINGLE, |body| RigidCoarse::new(&aggregates[body].parts, &model.pattern, &a.blocks))
 }
 
-/// `factor` of all bodies but those whose matrix f32 does not hold.
+/// `factor` of all bodies but those of the `stiffest` [`stiffness`] or more, whose matrix f32 does not hold.
 fn coarse_of_matrix<T: Send>(
     model: &Model,
     params: &Params,
+    stiffest: impl Fn(&Body) -> f64 + Sync,
     factor: impl Fn(usize) -> Result<T, NotPositiveDefinite> + Sync,
 ) -> Vec<Option<T>> {
-    let of_body = |(k, body): (usize, &Body)| (stiffness(model, body, params.time_step) < SINGLE).then(|| factor(k).ok()).flatten();
+    let of_body = |(k, body): (usize, &Body)| (stiffness(model, body, params.time_step) < stiffest(body)).then(|| factor(k).ok()).flatten();
     model.bodies.par_iter().enumerate().map(of_body).collect()
 }
 

@@ -152,8 +152,8 @@ pub fn lanes() -> [usize; HEIGHT] {
     lanes
 }
 
-/// Where the blocks of a matrix stand: those of slice s in the slots `starts[s]..starts[s + 1]`, the diagonal ones
-/// first.
+/// Where the blocks of a matrix stand: those of slice s in the slots `starts[s]..starts[s + 1]`, without the diagonal
+/// ones.
 #[derive(Clone, Debug, Default)]
 pub struct SlicedPattern {
     pub starts: Vec<u32>,
@@ -173,15 +173,15 @@ impl SlicedPattern {
     }
 }
 
-/// Fills the slots of consecutive slices, and inverts their diagonal blocks.
+/// Fills the slots of consecutive slices, and inverts the diagonal blocks.
 pub struct Fill<'a> {
     pub pattern: &'a SlicedPattern,
     /// First slice.
     pub first: usize,
     /// All blocks that `pattern.sources` names.
     pub blocks: &'a [Block],
-    /// For each row of these slices what the blocks of the row sum up to, and what the diagonal block has beyond for
-    /// the inverse: multiples of the identity. A row of zeros has the inverse 0.
+    /// For each row of these slices what the blocks of the row sum up to, diagonal block included, and what that has
+    /// beyond for the inverse: multiples of the identity. A row of zeros has the inverse 0.
     pub sums: &'a [Node],
     pub slots: &'a mut [Slot],
     pub inverses: &'a mut [Slot],
@@ -200,7 +200,7 @@ impl WithSimd for Fill<'_> {
             for k in 0..registers::<S>() {
                 let lanes = k * S::F32_LANES..(k + 1) * S::F32_LANES;
                 let mut rest = [[zero; 3]; 3];
-                for slot in range.start + 1..range.end {
+                for slot in range.clone() {
                     let sources = &all_sources[slot][lanes.clone()];
                     let target = &mut self.slots[slot - start].0;
                     for c in 0..3 {
@@ -217,14 +217,8 @@ impl WithSimd for Fill<'_> {
                     }
                 }
                 let [sum, beyond, _, _] = from_nodes(simd, &sums[lanes]);
-                let diagonal = &mut self.slots[range.start - start].0;
-                for c in 0..3 {
-                    rest[c][c] = simd.add_f32s(rest[c][c], sum);
-                    for r in 0..3 {
-                        store::<S>(&mut diagonal[3 * c + r], k, rest[c][r]);
-                    }
-                    rest[c][c] = simd.add_f32s(rest[c][c], beyond);
-                }
+                let own = simd.add_f32s(sum, beyond);
+                (0..3).for_each(|c| rest[c][c] = simd.add_f32s(rest[c][c], own));
                 let inverted = inverse_of(simd, &rest);
                 for c in 0..3 {
                     for r in 0..3 {
@@ -261,9 +255,15 @@ pub fn times<S: Simd>(simd: S, blocks: &Slot, k: usize, [x, y, z]: &Registers<S>
 }
 
 /// `y = A x` on consecutive slices; returns `x.y` of them.
+///
+/// With `s_i` what the blocks of row i sum up to, `y_i = s_i x_i + sum_j A_ij (x_j - x_i)`: where A is much stiffer than
+/// the masses in `s_i`, a stored diagonal block would lose these to its rounding, and with them how a body moves as a
+/// whole.
 pub struct Product<'a> {
     pub pattern: &'a SlicedPattern,
     pub first: usize,
+    /// As [`Fill::sums`].
+    pub sums: &'a [Node],
     /// Slots of these slices.
     pub slots: &'a [Slot],
     /// All rows.
@@ -282,25 +282,29 @@ impl WithSimd for Product<'_> {
         let mut products = zero;
         let start = self.pattern.starts[self.first] as usize;
         let all_columns = &self.pattern.columns[..];
-        for (s, (y, x)) in self.y.iter_mut().zip(self.x).enumerate() {
+        for (s, ((y, x), row_sums)) in self.y.iter_mut().zip(self.x).zip(self.sums.chunks_exact(HEIGHT)).enumerate() {
             let range = self.pattern.slots(self.first + s);
             let columns = &all_columns[range.clone()];
             let slots = &self.slots[range.start - start..range.end - start];
             for k in 0..registers::<S>() {
+                let lanes = k * S::F32_LANES..(k + 1) * S::F32_LANES;
+                let own = x.load::<S>(k);
                 // A sum for each column: one alone would wait for itself.
                 let mut sums = [[zero; 3]; 3];
                 for (slot, columns) in slots.iter().zip(columns) {
-                    let from = gather(simd, self.nodes, &columns[k * S::F32_LANES..(k + 1) * S::F32_LANES]);
+                    let from = gather(simd, self.nodes, &columns[lanes.clone()]);
                     for c in 0..3 {
+                        let apart = simd.sub_f32s(from[c], own[c]);
                         for r in 0..3 {
-                            sums[c][r] = simd.mul_add_f32s(load::<S>(&slot.0[3 * c + r], k), from[c], sums[c][r]);
+                            sums[c][r] = simd.mul_add_f32s(load::<S>(&slot.0[3 * c + r], k), apart, sums[c][r]);
                         }
                     }
                 }
-                let row = |r: usize| simd.add_f32s(sums[0][r], simd.add_f32s(sums[1][r], sums[2][r]));
+                let [row_sum, ..] = from_nodes(simd, &row_sums[lanes]);
+                let row = |r: usize| simd.mul_add_f32s(row_sum, own[r], simd.add_f32s(sums[0][r], simd.add_f32s(sums[1][r], sums[2][r])));
                 let sum = [row(0), row(1), row(2)];
                 y.store::<S>(k, sum);
-                products = simd.add_f32s(products, dot(simd, &x.load::<S>(k), &sum));
+                products = simd.add_f32s(products, dot(simd, &own, &sum));
             }
         }
         simd.reduce_sum_f32s(products).into()

@@ -101,7 +101,7 @@ impl Layout {
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
         let (none, zero) = (self.nodes.len() as u32, 2 * pattern.edges.len() as u32);
         let (mut starts, mut columns, mut sources) = (vec![0], vec![], vec![]);
-        for (s, nodes) in self.nodes.chunks_exact(HEIGHT).enumerate() {
+        for nodes in self.nodes.chunks_exact(HEIGHT) {
             let rows: Vec<Vec<(u32, u32)>> = nodes
                 .iter()
                 .map(|node| {
@@ -116,8 +116,6 @@ impl Layout {
                     blocks.map(entry).collect()
                 })
                 .collect();
-            columns.push(std::array::from_fn(|lane| (HEIGHT * s + lane) as u32));
-            sources.push([zero; HEIGHT]);
             for k in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
                 let entry = |lane: usize| rows[lane].get(k).copied().unwrap_or((none, zero));
                 columns.push(std::array::from_fn(|lane| entry(lane).0));

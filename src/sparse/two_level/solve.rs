@@ -207,13 +207,14 @@ impl TwoLevelWork {
     /// q = A p, with p in the rows too; returns p.q.
     fn product(&mut self, system: &TwoLevelSystem) -> f64 {
         let Self { rows, p, q, parts, .. } = self;
-        let TwoLevelSystem { layout, matrix: TwoLevel { slots, springs, .. }, .. } = *system;
+        let TwoLevelSystem { layout, matrix: TwoLevel { slots, sums, springs, .. }, .. } = *system;
         let (pattern, nodes, slots) = (&layout.pattern, &rows[..], &slots[..]);
-        (q.par_chunks_mut(CHUNK), p.par_chunks(CHUNK), &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
-            |(chunk, (y, x, part))| {
+        let given = (p.par_chunks(CHUNK), sums.par_chunks(CHUNK * HEIGHT));
+        (q.par_chunks_mut(CHUNK), given, &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
+            |(chunk, (y, (x, sums), part))| {
                 let first = chunk * CHUNK;
                 let slots = &slots[pattern.starts[first] as usize..pattern.starts[first + y.len()] as usize];
-                part[0] = Arch::new().dispatch(Product { pattern, first, slots, nodes, x, y });
+                part[0] = Arch::new().dispatch(Product { pattern, first, sums, slots, nodes, x, y });
             },
         );
         let mut sum = parts.iter().map(|part| part[0]).sum();

@@ -24,7 +24,12 @@ impl Turned {
 }
 
 fn turned(n_fixed: usize, springs: Vec<RankOne>) -> Turned {
-    let (pattern, blocks, positions) = elastic_box(9, 0.2, 1.0 / 60.0);
+    turned_in_step(1.0 / 60.0, n_fixed, springs)
+}
+
+/// The stiffer the longer the time step `dt` [s].
+fn turned_in_step(dt: f64, n_fixed: usize, springs: Vec<RankOne>) -> Turned {
+    let (pattern, blocks, positions) = elastic_box(9, 0.2, dt);
     let n = positions.len();
     let fixed: Vec<bool> = (0..n).map(|i| i < n_fixed).collect();
     let layout = Layout::new(&pattern, &(0..n), &fixed, &positions);
@@ -125,5 +130,34 @@ fn corrections_go_on_from_what_is_left() {
     for node in [0, 5, 100, 998, 999] {
         let (single, double) = (case.matrix.inverse_diagonal(&case.layout, node), case.a.inverse_diagonals[node]);
         assert!((single - double).amax() <= 1e-5 * double.amax(), "{single} {double}");
+    }
+}
+
+/// A matrix a million times as large as the masses in it still knows them: a body moves and turns as a whole under
+/// impulses that do that.
+#[test]
+fn a_stiff_body_moves_as_a_whole() {
+    let case = turned_in_step(0.6, 0, vec![]);
+    let n = case.fixed.len();
+    let mass = |i: usize| case.pattern.row(i).map(|b| case.a.blocks[b].trace() / 3.0).sum::<f64>();
+    let stiffness = |i: usize| case.a.blocks[case.pattern.diagonals[i] as usize].trace() / (3.0 * mass(i));
+    let stiffest = (0..n).map(stiffness).fold(0.0, f64::max);
+    assert!((2e5..1e6).contains(&stiffest), "{stiffest:e}");
+    let side = |i: usize| Vec3::new((i % 10) as f64, (i / 10 % 10) as f64, (i / 100) as f64) / 9.0;
+    let turn = *Quat::from_scaled_axis(Vec3::new(1.0, -0.5, 2.0)).to_rotation_matrix().matrix();
+    let common = Vec3::new(0.3, -1.0, 0.2);
+    // The rounding of the other blocks turns a body (see `elastic::rest_pose`).
+    let motions: [(&dyn Fn(usize) -> Vec3, f64); 2] =
+        [(&|_| common, 2e-6), (&|i| turn * common.cross(&(side(i) - Vec3::repeat(0.5))), 4e-4)];
+    for (motion, bound) in motions {
+        let wanted: Vec<Vec3> = (0..n).map(motion).collect();
+        let mut b = vec![Vec3::zeros(); n];
+        case.a.apply(&case.pattern, &case.fixed, &(0..n), &wanted, &mut b);
+        let mut x = vec![Vec3::zeros(); n];
+        let until = Until { residual: 1e-5 * dot(&b, &b).sqrt(), iterations: 500, cancel: CancelToken::never() };
+        let solved = case.system(true).solve(&b, &mut x, until, &mut TwoLevelWork::default());
+        let off = x.iter().zip(&wanted).map(|(x, wanted)| (x - wanted).amax()).fold(0.0, f64::max);
+        println!("stiffness {stiffest:.1e}, {solved:?}, off {off:.1e}");
+        assert!(solved.converged && off < bound, "{solved:?} {off:e}");
     }
 }
