@@ -1,134 +1,10 @@
 //! The part that volume formats share: cells of several shapes over one list of nodes.
 
+use super::curved::{Curved, Order, Weighted};
+use super::shape::Shape;
 use super::{Fault, MeshData, MeshFile, Tags};
 use crate::math::Vec3;
-use crate::mesh::quadratic::EDGES;
 use crate::mesh::{EdgeMiddles, SurfaceMesh, TetMesh};
-
-/// The shape of a cell, whatever its order. Corners come first among its nodes, in the order of VTK (and Gmsh).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Point,
-    Line,
-    Triangle,
-    Quad,
-    Tet,
-    Hexahedron,
-    Wedge,
-    Pyramid,
-}
-
-impl Shape {
-    pub fn corners(self) -> usize {
-        match self {
-            Self::Point => 1,
-            Self::Line => 2,
-            Self::Triangle => 3,
-            Self::Quad | Self::Tet => 4,
-            Self::Pyramid => 5,
-            Self::Wedge => 6,
-            Self::Hexahedron => 8,
-        }
-    }
-
-    /// The faces of a shape that is split into tets, their corners counter-clockwise seen from inside, so that a tet
-    /// from a face to a corner beyond it is positive.
-    fn faces(self) -> &'static [&'static [usize]] {
-        match self {
-            Self::Hexahedron => &[&[0, 1, 2, 3], &[4, 7, 6, 5], &[0, 4, 5, 1], &[1, 5, 6, 2], &[2, 6, 7, 3], &[3, 7, 4, 0]],
-            Self::Wedge => &[&[0, 1, 2], &[3, 5, 4], &[0, 3, 4, 1], &[1, 4, 5, 2], &[2, 5, 3, 0]],
-            Self::Pyramid => &[&[0, 1, 2, 3], &[0, 4, 1], &[1, 4, 2], &[2, 4, 3], &[3, 4, 0]],
-            _ => &[],
-        }
-    }
-
-    /// The edges of a shape that is split into tets, in the order in which VTK has the nodes in their middles.
-    fn edges(self) -> &'static [[usize; 2]] {
-        match self {
-            Self::Hexahedron => &[[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]],
-            Self::Wedge => &[[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3], [0, 3], [1, 4], [2, 5]],
-            Self::Pyramid => &[[0, 1], [1, 2], [2, 3], [3, 0], [0, 4], [1, 4], [2, 4], [3, 4]],
-            _ => &[],
-        }
-    }
-
-    /// How many of its edges have a node in the middle in a cell of so many nodes: none where the order of nodes is not
-    /// that of a quadratic cell.
-    fn curved_edges(self, n_nodes: usize) -> usize {
-        match (self, n_nodes) {
-            (Self::Hexahedron, 20 | 24 | 27) => 12,
-            (Self::Wedge, 12) => 6,
-            (Self::Wedge, 15 | 18) => 9,
-            (Self::Pyramid, 13 | 14) => 8,
-            _ => 0,
-        }
-    }
-
-    /// The faces with a node in the middle in a cell of so many nodes, in the order of VTK: they follow the edges.
-    fn face_nodes(self, n_nodes: usize) -> &'static [[usize; 4]] {
-        match (self, n_nodes) {
-            (Self::Hexahedron, 24) => &[[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]],
-            (Self::Hexahedron, 27) => &[[0, 3, 7, 4], [1, 2, 6, 5], [0, 1, 5, 4], [3, 2, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7]],
-            (Self::Wedge, 18) => &[[0, 1, 4, 3], [1, 2, 5, 4], [2, 0, 3, 5]],
-            (Self::Pyramid, 14) => &[[0, 1, 2, 3]],
-            _ => &[],
-        }
-    }
-
-    /// The tets of a cell with these corners, by their places among them: from the corner of the lowest number to the
-    /// triangles of the faces without it. Every face is cut from its own lowest corner: neighbours cut a common face
-    /// alike, whatever their shapes (as by Dompierre, Labbe, Vallet & Camarero 1999).
-    fn tets(self, corners: &[u32]) -> Vec<[usize; 4]> {
-        let apex = (0..corners.len()).min_by_key(|&place| corners[place]).unwrap_or_default();
-        let mut tets = vec![];
-        for face in self.faces().iter().filter(|face| face.iter().all(|&place| corners[place] != corners[apex])) {
-            let lowest = (0..face.len()).min_by_key(|&i| corners[face[i]]).unwrap_or_default();
-            let around = |i: usize| face[(lowest + i) % face.len()];
-            tets.extend((1..face.len() - 1).map(|i| [around(0), around(i), around(i + 1), apex]));
-        }
-        tets
-    }
-
-    /// Ends and middle of each edge of the tets of a curved cell with these nodes: an edge of the cell has its own
-    /// node. A diagonal of a face has the middle of the face, and one through the cell that of the cell: nodes where
-    /// there are such, else the place that the nodes around them give (transfinite interpolation; of cells without
-    /// nodes in faces that of their shape functions).
-    fn middles(self, nodes: &[u32], positions: &[Vec3]) -> Vec<[Vec3; 3]> {
-        // Nodes that are not there are complained of where the tets are checked.
-        let places: Option<Vec<Vec3>> = nodes.iter().map(|node| positions.get(*node as usize).copied()).collect();
-        let Some(x) = places else { return vec![] };
-        let (n_corners, n_nodes, edges) = (self.corners(), nodes.len(), self.edges());
-        let (curved, face_nodes) = (self.curved_edges(n_nodes), self.face_nodes(n_nodes));
-        let of_edge = |edge: usize| {
-            let [a, b] = edges[edge];
-            if edge < curved { x[n_corners + edge] } else { (x[a] + x[b]) * 0.5 }
-        };
-        let of_face = |face: &[usize]| {
-            if let Some(known) = face_nodes.iter().position(|known| face.iter().all(|corner| known.contains(corner))) {
-                return x[n_corners + curved + known];
-            }
-            let around = (0..edges.len()).filter(|edge| edges[*edge].iter().all(|corner| face.contains(corner)));
-            around.map(of_edge).sum::<Vec3>() * 0.5 - face.iter().map(|corner| x[*corner]).sum::<Vec3>() * 0.25
-        };
-        let quads = || self.faces().iter().filter(|face| face.len() == 4);
-        let inside = || match x.get(26) {
-            Some(node) => *node,
-            None => {
-                let (of_faces, of_edges) = (quads().map(|face| of_face(face)).sum::<Vec3>(), (0..edges.len()).map(of_edge).sum::<Vec3>());
-                of_faces * 0.5 - of_edges * 0.25 + x[..n_corners].iter().sum::<Vec3>() * 0.125
-            }
-        };
-        let pairs_of = |tet: [usize; 4]| EDGES.map(|[i, j]| [tet[i].min(tet[j]), tet[i].max(tet[j])]);
-        let mut pairs: Vec<[usize; 2]> = self.tets(&nodes[..n_corners]).into_iter().flat_map(pairs_of).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let middle = |[a, b]: [usize; 2]| match edges.iter().position(|edge| edge.contains(&a) && edge.contains(&b)) {
-            Some(edge) => of_edge(edge),
-            None => quads().find(|face| face.contains(&a) && face.contains(&b)).map_or_else(inside, |face| of_face(face)),
-        };
-        pairs.into_iter().map(|pair| [x[pair[0]], x[pair[1]], middle(pair)]).collect()
-    }
-}
 
 /// Names of arrays of cell data in which programs keep tags, in small letters, the likelier first.
 const TAG_ARRAYS: [&str; 9] =
@@ -144,6 +20,8 @@ pub(super) fn tag_array<'a>(arrays: impl Iterator<Item = (&'a str, bool)> + Clon
 #[derive(Default)]
 pub(super) struct Cells {
     pub positions: Vec<Vec3>,
+    /// Weights of the control points of rational cells; 1 beyond the end.
+    pub weights: Vec<f64>,
     tets: Vec<[u32; 4]>,
     /// The tag of the cells that are added next, and those of the tets that were added.
     pub tag: i64,
@@ -152,11 +30,15 @@ pub(super) struct Cells {
     triangles: Vec<[u32; 3]>,
     /// Ends and middle of the edges of tets of ten nodes.
     middles: Vec<[u32; 3]>,
-    /// Other quadratic cells, by their nodes.
-    curved: Vec<(Shape, Vec<u32>)>,
-    /// The numbers of cells with more nodes than are read, and of faces that are cut by the middles of their edges.
+    /// Other curved cells.
+    curved: Vec<Curved>,
+    /// The numbers of solids and of faces with more nodes than are read; of faces that are cut by the middles of their
+    /// edges, and by all nodes in rows; of solids of an order above 2.
     by_corners: usize,
+    faces_by_corners: usize,
     curved_faces: usize,
+    higher_faces: usize,
+    higher: usize,
     points_and_lines: usize,
     /// Triangles and polygons of the file.
     faces: usize,
@@ -169,24 +51,78 @@ impl Cells {
     /// Adds a cell by its nodes in the order of VTK, corners first. Quadratic cells keep the middles of their edges and
     /// faces; of others the nodes beside the corners are left out. The caller sees to it that there are enough nodes.
     pub fn add(&mut self, shape: Shape, nodes: &[u32]) {
-        let corners = &nodes[..shape.corners()];
         match (shape, nodes) {
             (Shape::Tet, &[a, b, c, d, ab, bc, ca, ad, bd, cd]) => {
                 self.middles.extend([[a, b, ab], [b, c, bc], [c, a, ca], [a, d, ad], [b, d, bd], [c, d, cd]]);
             }
             // Faces are cut into parts that meet in the middles of their edges.
             (Shape::Triangle, &[a, b, c, ab, bc, ca] | &[a, b, c, ab, bc, ca, _]) => {
+                self.curved_faces += 1;
                 return self.add_face([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]);
             }
             (Shape::Quad, &[a, b, c, d, ab, bc, cd, da]) => {
+                self.curved_faces += 1;
                 return self.add_face([[a, ab, da], [ab, b, bc], [bc, c, cd], [cd, d, da], [ab, bc, cd], [ab, cd, da]]);
             }
             (Shape::Quad, &[a, b, c, d, ab, bc, cd, da, m]) => {
+                self.curved_faces += 1;
                 return self.add_face([[a, ab, m], [ab, b, m], [b, bc, m], [bc, c, m], [c, cd, m], [cd, d, m], [d, da, m], [da, a, m]]);
             }
-            _ if shape.curved_edges(nodes.len()) > 0 => self.curved.push((shape, nodes.to_vec())),
-            _ => self.by_corners += usize::from(nodes.len() > corners.len()),
+            _ => match (shape, nodes.len()) {
+                (Shape::Hexahedron, 20 | 24 | 27) | (Shape::Wedge, 15 | 18) | (Shape::Pyramid, 13 | 14) => {
+                    return self.add_curved(shape, Order::of(2), nodes);
+                }
+                (Shape::Wedge, 12) => return self.add_curved(shape, Order { along: [2, 2, 1], is_bezier: false }, nodes),
+                _ => return self.add_by_corners(shape, nodes),
+            },
         }
+        self.add_flat(shape, &nodes[..shape.corners()]);
+    }
+
+    /// Adds a curved cell: a solid by its nodes as [`Curved`] has them, a face by its nodes in rows.
+    pub fn add_curved(&mut self, shape: Shape, order: Order, nodes: &[u32]) {
+        let [p, q, _] = order.along;
+        match shape {
+            Shape::Tet if order == Order::of(2) => self.add(shape, nodes),
+            Shape::Triangle if nodes.len() == (p + 1) * (p + 2) / 2 => {
+                let at = |i: usize, j: usize| nodes[j * (2 * p + 3 - j) / 2 + i];
+                let upright = (0..p).flat_map(|j| (0..p - j).map(move |i| [at(i, j), at(i + 1, j), at(i, j + 1)]));
+                let inverted = (1..p).flat_map(|j| (1..=p - j).map(move |i| [at(i, j), at(i - 1, j), at(i, j - 1)]));
+                self.higher_faces += 1;
+                self.add_face(upright.chain(inverted));
+            }
+            Shape::Quad if nodes.len() == (p + 1) * (q + 1) => {
+                let at = |i: usize, j: usize| nodes[j * (p + 1) + i];
+                let cells = (0..q).flat_map(|j| (0..p).map(move |i| [i, j]));
+                let halves = |[i, j]: [usize; 2]| {
+                    let [a, b, c, d] = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+                    [[a, b, c], [a, c, d]]
+                };
+                self.higher_faces += 1;
+                self.add_face(cells.flat_map(halves));
+            }
+            Shape::Tet | Shape::Hexahedron | Shape::Wedge | Shape::Pyramid if nodes.len() >= order.nodes_of_edges(shape) => {
+                self.higher += usize::from(order.along.iter().any(|order| *order > 2));
+                self.curved.push(Curved { shape, order, nodes: nodes.to_vec() });
+                self.add_flat(shape, &nodes[..shape.corners()]);
+            }
+            _ => self.add_by_corners(shape, nodes),
+        }
+    }
+
+    /// Adds a cell whose nodes beside the corners stand in an order that is not known.
+    pub fn add_by_corners(&mut self, shape: Shape, nodes: &[u32]) {
+        let left_out = usize::from(nodes.len() > shape.corners());
+        match shape {
+            Shape::Point | Shape::Line => {}
+            Shape::Triangle | Shape::Quad => self.faces_by_corners += left_out,
+            _ => self.by_corners += left_out,
+        }
+        self.add_flat(shape, &nodes[..shape.corners()]);
+    }
+
+    /// Adds a cell by its corners.
+    fn add_flat(&mut self, shape: Shape, corners: &[u32]) {
         match (shape, corners) {
             (Shape::Triangle, &[a, b, c]) => {
                 self.faces += 1;
@@ -205,12 +141,6 @@ impl Cells {
         self.tags.resize(self.tets.len(), self.tag);
     }
 
-    /// Adds a cell whose nodes beside the corners stand in an order that is not known.
-    pub fn add_by_corners(&mut self, shape: Shape, nodes: &[u32]) {
-        self.by_corners += usize::from(nodes.len() > shape.corners());
-        self.add(shape, &nodes[..shape.corners()]);
-    }
-
     /// Adds a polygon as a fan of triangles.
     pub fn add_polygon(&mut self, polygon: &[u32]) {
         self.faces += 1;
@@ -218,16 +148,17 @@ impl Cells {
     }
 
     /// Adds the triangles of a curved face.
-    fn add_face<const N: usize>(&mut self, triangles: [[u32; 3]; N]) {
+    fn add_face(&mut self, triangles: impl IntoIterator<Item = [u32; 3]>) {
         self.faces += 1;
-        self.curved_faces += 1;
         self.triangles.extend(triangles);
     }
 
     /// Splits a cell into tets. `kind` is the place where the shape is counted.
     fn split(&mut self, kind: usize, shape: Shape, corners: &[u32]) {
         self.split[kind] += 1;
-        self.tets.extend(shape.tets(corners).into_iter().map(|tet| tet.map(|place| corners[place])));
+        // Nodes that are not there are complained of where the tets are checked.
+        let places: Vec<Vec3> = corners.iter().map(|node| self.positions.get(*node as usize).copied().unwrap_or_default()).collect();
+        self.tets.extend(shape.tets(&places).into_iter().map(|tet| tet.map(|place| corners[place])));
     }
 
     /// Puts other tags in the place of those of the tets.
@@ -243,14 +174,22 @@ impl Cells {
                 self.notes.push(format!("{count} {what} are split into {into} tets each"));
             }
         }
-        if !self.curved.is_empty() {
+        let n_curved = self.curved.iter().filter(|cell| cell.shape != Shape::Tet).count();
+        if n_curved > 0 {
             self.notes.push(format!(
-                "{} of these are curved: their tets have ten nodes, in the middles of the edges and faces of the cells",
-                self.curved.len()
+                "{n_curved} of these are curved: their tets have ten nodes, in the middles of the edges and faces of the cells"
             ));
         }
-        if self.by_corners > 0 {
-            self.notes.push(format!("{} curved cells are read by their corners alone; their other nodes are left out", self.by_corners));
+        if self.higher > 0 {
+            self.notes.push(format!(
+                "{} cells are of an order above 2: tets of ten nodes go through the middles of their edges and faces, and what lies between is \
+                 smoothed",
+                self.higher
+            ));
+        }
+        let by_corners = if self.tets.is_empty() { self.faces_by_corners } else { self.by_corners };
+        if by_corners > 0 {
+            self.notes.push(format!("{by_corners} curved cells are read by their corners alone; their other nodes are left out"));
         }
         if self.tets.is_empty() {
             if self.triangles.is_empty() {
@@ -262,6 +201,9 @@ impl Cells {
             }
             if self.curved_faces > 0 {
                 self.notes.push(format!("{} curved faces are cut into flat ones by the middles of their edges", self.curved_faces));
+            }
+            if self.higher_faces > 0 {
+                self.notes.push(format!("{} curved faces are cut into flat ones by all of their nodes", self.higher_faces));
             }
             let surface = SurfaceMesh { positions: self.positions, triangles: self.triangles, ..SurfaceMesh::default() };
             return Ok(MeshFile { notes: self.notes, ..surface.into() });
@@ -277,10 +219,33 @@ impl Cells {
         // Nodes that are not there are complained of where the tets are checked.
         let place = |node: u32| self.positions.get(node as usize).copied();
         let of_tets = self.middles.iter().filter_map(|[a, b, middle]| Some([place(*a)?, place(*b)?, place(*middle)?]));
-        let of_others = self.curved.iter().flat_map(|(shape, nodes)| shape.middles(nodes, &self.positions));
+        let weight = |node: u32, is_bezier: bool| self.weights.get(node as usize).copied().filter(|_| is_bezier).unwrap_or(1.0);
+        let weighted = |node: u32, is_bezier: bool| {
+            let (place, weight) = (place(node)?, weight(node, is_bezier));
+            Some(Weighted::new(place.x * weight, place.y * weight, place.z * weight, weight))
+        };
+        let of_others = self.curved.iter().flat_map(|cell| cell.middles(|node| weighted(node, cell.order.is_bezier)));
         let middles = EdgeMiddles::new(of_tets.chain(of_others));
-        Ok(MeshFile { data: MeshData::Tets(TetMesh { positions: self.positions, tets: self.tets }), middles, tags, notes: self.notes })
+        let mesh = TetMesh { positions: self.positions, tets: self.tets };
+        let mesh = if middles.is_empty() && by_corners == 0 { mesh } else { corners_alone(mesh) };
+        Ok(MeshFile { data: MeshData::Tets(mesh), middles, tags, notes: self.notes })
     }
+}
+
+/// The mesh without the nodes of curved cells that are no corners: what they say is known, and they would pass for
+/// nodes that nothing uses.
+fn corners_alone(mesh: TetMesh) -> TetMesh {
+    let mut number = vec![u32::MAX; mesh.positions.len()];
+    for node in mesh.tets.iter().flatten() {
+        number.get_mut(*node as usize).into_iter().for_each(|number| *number = 0);
+    }
+    let mut positions = vec![];
+    for (number, position) in number.iter_mut().zip(mesh.positions).filter(|(number, _)| **number == 0) {
+        *number = positions.len() as u32;
+        positions.push(position);
+    }
+    let renumbered = |node: u32| number.get(node as usize).copied().unwrap_or(u32::MAX);
+    TetMesh { positions, tets: mesh.tets.into_iter().map(|tet| tet.map(renumbered)).collect() }
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Gmsh MSH, versions 2.2 and 4.1, ASCII and binary. Nodes, elements and physical groups are read; other sections are
 //! skipped.
 
+mod elements;
+
 use std::collections::HashMap;
 
-use super::cells::{Cells, Shape};
+use self::elements::Element;
+use super::cells::Cells;
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::curved::Order;
 use super::{Fault, MeshFile, Source};
 
 struct Reader<'a> {
@@ -185,23 +189,26 @@ impl Reader<'_> {
     }
 
     /// Reads the nodes of an element by their tags.
-    fn element(&mut self, (shape, n_nodes): (Shape, usize), wide: Scalar, nodes: &mut Vec<u32>) -> Result<(), Fault> {
-        nodes.clear();
-        for _ in 0..n_nodes {
+    fn element(&mut self, kind: &Element, wide: Scalar, (read, nodes): (&mut Vec<u32>, &mut Vec<u32>)) -> Result<(), Fault> {
+        read.clear();
+        for _ in 0..kind.n_nodes {
             let tag = self.cursor.whole(self.encoding, wide, "a node of an element")?;
             let node = self.node_at.get(&tag).copied();
-            nodes.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
+            read.push(node.ok_or_else(|| self.fault(format!("an element names node {tag}, which the file does not have")))?);
         }
-        let tail: Vec<u32> = order_of_vtk(shape, n_nodes).iter().map(|&place| nodes[place]).collect();
-        nodes.truncate(n_nodes - tail.len());
-        nodes.extend(tail);
-        self.cells.add(shape, nodes);
+        nodes.clear();
+        nodes.extend(kind.places.iter().map(|&place| read[place]));
+        if kind.order > 2 {
+            self.cells.add_curved(kind.shape, Order::of(kind.order), nodes);
+        } else {
+            self.cells.add(kind.shape, nodes);
+        }
         Ok(())
     }
 
-    fn kind(&mut self) -> Result<(Shape, usize), Fault> {
+    fn kind(&mut self) -> Result<Element, Fault> {
         let kind = self.int("the type of an element")?;
-        element_type(kind).ok_or_else(|| self.fault(format!("elements of type {kind} are not read")))
+        elements::element(kind).ok_or_else(|| self.fault(format!("elements of type {kind} are not read")))
     }
 
     fn nodes_2(&mut self) -> Result<(), Fault> {
@@ -217,9 +224,9 @@ impl Reader<'_> {
     fn elements_2(&mut self) -> Result<(), Fault> {
         let count = self.cursor.count(Encoding::Text, Scalar::U64, 4, "elements")?;
         self.begin();
-        let mut nodes = Vec::new();
-        let mut read = 0;
-        while read < count {
+        let (mut read, mut nodes) = (Vec::new(), Vec::new());
+        let mut done = 0;
+        while done < count {
             // In binary files a header stands before all elements of a type.
             let mut block = 1;
             if self.encoding == Encoding::Text {
@@ -228,8 +235,8 @@ impl Reader<'_> {
             let kind = self.kind()?;
             if self.encoding != Encoding::Text {
                 block = self.cursor.count(self.encoding, Scalar::I32, 4, "elements")?;
-                if block == 0 || block > count - read {
-                    return Err(self.fault(format!("a block has {block} elements where 1 to {} are expected", count - read)));
+                if block == 0 || block > count - done {
+                    return Err(self.fault(format!("a block has {block} elements where 1 to {} are expected", count - done)));
                 }
             }
             let tags = self.int("the number of tags")?;
@@ -243,9 +250,9 @@ impl Reader<'_> {
                     let tag = self.signed("a tag")?;
                     self.cells.tag = if k == 0 { tag } else { self.cells.tag };
                 }
-                self.element(kind, Scalar::I32, &mut nodes)?;
+                self.element(&kind, Scalar::I32, (&mut read, &mut nodes))?;
             }
-            read += block;
+            done += block;
         }
         Ok(())
     }
@@ -288,7 +295,7 @@ impl Reader<'_> {
         for what in ["the number of elements", "the lowest tag", "the highest tag"] {
             self.size(what)?;
         }
-        let mut nodes = Vec::new();
+        let (mut read, mut nodes) = (Vec::new(), Vec::new());
         for _ in 0..blocks {
             let dimension = self.signed("the dimension of an entity")?;
             let entity = self.signed("the tag of an entity")?;
@@ -297,63 +304,9 @@ impl Reader<'_> {
             let count = self.cursor.count(self.encoding, Scalar::U64, 4, "elements")?;
             for _ in 0..count {
                 self.size("the tag of an element")?;
-                self.element(kind, Scalar::U64, &mut nodes)?;
+                self.element(&kind, Scalar::U64, (&mut read, &mut nodes))?;
             }
         }
         Ok(())
     }
-}
-
-/// The places at which Gmsh has the nodes that come last in VTK's order, where the two differ: those in the middles of
-/// edges, then those of faces and of the cell.
-fn order_of_vtk(shape: Shape, n_nodes: usize) -> &'static [usize] {
-    match (shape, n_nodes) {
-        (Shape::Tet, 10) => &[9, 8],
-        (Shape::Hexahedron, 20) => &[8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15],
-        (Shape::Hexahedron, 27) => &[8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15, 22, 23, 21, 24, 20, 25, 26],
-        (Shape::Wedge, 15) => &[6, 9, 7, 12, 14, 13, 8, 10, 11],
-        (Shape::Wedge, 18) => &[6, 9, 7, 12, 14, 13, 8, 10, 11, 15, 17, 16],
-        (Shape::Pyramid, 13) => &[5, 8, 10, 6, 7, 9, 11, 12],
-        (Shape::Pyramid, 14) => &[5, 8, 10, 6, 7, 9, 11, 12, 13],
-        _ => &[],
-    }
-}
-
-/// Shape and number of nodes of Gmsh's element types.
-fn element_type(kind: u64) -> Option<(Shape, usize)> {
-    Some(match kind {
-        1 => (Shape::Line, 2),
-        2 => (Shape::Triangle, 3),
-        3 => (Shape::Quad, 4),
-        4 => (Shape::Tet, 4),
-        5 => (Shape::Hexahedron, 8),
-        6 => (Shape::Wedge, 6),
-        7 => (Shape::Pyramid, 5),
-        8 => (Shape::Line, 3),
-        9 => (Shape::Triangle, 6),
-        10 => (Shape::Quad, 9),
-        11 => (Shape::Tet, 10),
-        12 => (Shape::Hexahedron, 27),
-        13 => (Shape::Wedge, 18),
-        14 => (Shape::Pyramid, 14),
-        15 => (Shape::Point, 1),
-        16 => (Shape::Quad, 8),
-        17 => (Shape::Hexahedron, 20),
-        18 => (Shape::Wedge, 15),
-        19 => (Shape::Pyramid, 13),
-        20 => (Shape::Triangle, 9),
-        21 => (Shape::Triangle, 10),
-        22 => (Shape::Triangle, 12),
-        23 | 24 => (Shape::Triangle, 15),
-        25 => (Shape::Triangle, 21),
-        26 => (Shape::Line, 4),
-        27 => (Shape::Line, 5),
-        28 => (Shape::Line, 6),
-        29 => (Shape::Tet, 20),
-        30 => (Shape::Tet, 35),
-        31 => (Shape::Tet, 56),
-        92 => (Shape::Hexahedron, 64),
-        93 => (Shape::Hexahedron, 125),
-        _ => return None,
-    })
 }

@@ -1,11 +1,15 @@
 //! MEDIT text files (.mesh), as Gmsh, Mmg, TetGen, fTetWild and CGAL write them.
 
-use super::cells::{Cells, Shape};
+use super::cells::Cells;
 use super::cursor::{Cursor, Encoding, Scalar, shortened};
+use super::shape::Shape;
 use super::{Fault, MeshFile, Source};
 
 const T: Encoding = Encoding::Text;
 const EXPORT_AGAIN: &str = "export it again as text in three dimensions";
+
+/// How the names of solid cells of all orders begin.
+const SOLIDS: [&[u8]; 4] = [b"Tetrahedra", b"Hexahedra", b"Prisms", b"Pyramids"];
 
 pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
     let mut cursor = Cursor::new(source).with_comments(b'#');
@@ -42,6 +46,14 @@ pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
             b"Hexahedra" => (Shape::Hexahedron, 8),
             b"Prisms" => (Shape::Wedge, 6),
             b"Pyramids" => (Shape::Pyramid, 5),
+            // Of orders above those; the order of their nodes may be another in each file.
+            _ if SOLIDS.iter().any(|solid| word.starts_with(solid)) && !word.ends_with(b"Ordering") => {
+                let kind = String::from_utf8_lossy(word);
+                return Err(cursor.fault(
+                    format!("cells of the kind '{}' are not read", shortened(&kind)),
+                    "export it again with straight cells or with TetrahedraP2",
+                ));
+            }
             // Corners, ridges, normals and the like: numbers up to the next word.
             _ if word.first().is_some_and(u8::is_ascii_alphabetic) => {
                 while cursor.next_word().is_some_and(|word| !word.first().is_some_and(u8::is_ascii_alphabetic)) {}

@@ -4,12 +4,15 @@
 
 mod cells;
 mod cursor;
+mod curved;
 mod gltf;
 mod gmsh;
+mod lattice;
 mod medit;
 mod obj;
 mod off;
 mod ply;
+mod shape;
 mod stl;
 mod tetgen;
 mod vtk;

@@ -260,6 +260,11 @@ fn vtu_files_are_read_however_they_are_stored() {
         let mesh = tets(read(name, &bytes).unwrap_or_else(|e| panic!("{name}: {e}")));
         assert!((mesh.total_volume() - 1.0).abs() < 1e-12 && mesh.tets.len() == 6, "{name}");
     }
+    // VTK tells more of some arrays, behind their numbers.
+    let key = "<InformationKey name=\"L2_NORM_RANGE\" length=\"1\">\n<Value index=\"0\">\n1.7 </Value><Value/>\n</InformationKey>\n";
+    let keyed = format!("{head}{ascii}</VTKFile>").replace("</DataArray>", &format!("{key}</DataArray>"));
+    let mesh = tets(read("a.vtu", keyed).unwrap_or_else(|e| panic!("{e}")));
+    assert!((mesh.total_volume() - 1.0).abs() < 1e-12 && mesh.tets.len() == 6);
     let broken = String::from_utf8_lossy(&raw).replace("offset=\"0\"", "offset=\"90000\"");
     assert!(message("raw.vtu", broken.as_bytes()).contains("its offset is beyond the end"));
     assert!(message("a.vtu", format!("{head}{ascii}</VTKFile>").replace("12\n<", "42\n<")).contains("VTK type 42"));

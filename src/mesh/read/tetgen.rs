@@ -1,8 +1,9 @@
 //! TetGen's pair of text files: `.node` with the points, `.ele` with the tets. Indices count from the number of the
 //! first node.
 
-use super::cells::{Cells, Shape};
+use super::cells::Cells;
 use super::cursor::{Cursor, Encoding, Scalar};
+use super::shape::Shape;
 use super::{Fault, MeshFile, Source};
 
 const T: Encoding = Encoding::Text;
@@ -68,6 +69,10 @@ fn elements(source: Source, base: u64, cells: &mut Cells) -> Result<(), Fault> {
             if attribute == 0 {
                 cells.tag = value as i64;
             }
+        }
+        // Its order of edges is of its own.
+        if let &[a, b, c, d, cd, da, ab, bc, bd, ac] = tet.as_slice() {
+            tet = vec![a, b, c, d, ab, bc, ac, da, bd, cd];
         }
         cells.add(Shape::Tet, &tet);
     }

@@ -8,7 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::cells::{Cells, tag_array};
 use super::cursor::{Cursor, Encoding, Scalar, base64, shortened};
-use super::vtk::add_cell;
+use super::vtk::{BEZIER, Cell, OF_ANY_ORDER, is_before};
 use super::{At, Fault, MeshFile, Source};
 use crate::math::Vec3;
 
@@ -20,6 +20,8 @@ struct Storage {
     /// The type of the numbers before each block of data.
     header: Scalar,
     is_packed: bool,
+    /// From before version 2.1.
+    is_old: bool,
     /// The place of the appended data, behind `_`, and whether they are base64.
     appended: Option<(usize, bool)>,
     /// The number of bytes that may still be unpacked.
@@ -43,6 +45,10 @@ struct Piece {
     points: Option<Array>,
     cells: Vec<Array>,
     cell_data: Vec<Array>,
+    point_data: Vec<Array>,
+    /// The names of the arrays with the orders of cells along their directions, and with the weights of points.
+    orders: String,
+    weights: String,
 }
 
 pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
@@ -54,6 +60,7 @@ pub(super) fn parse(source: Source) -> Result<MeshFile, Fault> {
         big_endian: false,
         header: Scalar::U32,
         is_packed: false,
+        is_old: true,
         appended: None,
         // Well-packed indices take about a hundredth of their size; a file made to exhaust memory takes a thousandth.
         budget: (1 << 24) + 50 * bytes.len() as u64,
@@ -84,12 +91,16 @@ fn outline(head: &[u8], storage: &mut Storage) -> Result<Vec<Piece>, Fault> {
     // The element around an array says what it is for.
     let mut section = String::new();
     let mut array: Option<Array> = None;
+    // Elements in an array, which tell of its range and such, after its numbers.
+    let mut depth = 0;
     loop {
         let event = reader.read_event().map_err(|error| fault(reader.error_position(), format!("the XML is broken ({error})")))?;
         let at = reader.buffer_position();
         let is_empty = matches!(event, Event::Empty(_));
         match event {
             Event::Eof => break,
+            Event::Start(_) if array.is_some() => depth += 1,
+            Event::Empty(_) if array.is_some() => {}
             Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
                 b"VTKFile" => storage.read_header(&tag).map_err(|reason| fault(at, reason))?,
                 b"Piece" => pieces.push(Piece { at: at as usize, ..Piece::default() }),
@@ -101,14 +112,20 @@ fn outline(head: &[u8], storage: &mut Storage) -> Result<Vec<Piece>, Fault> {
                         array = Some(found);
                     }
                 }
-                name if !is_empty => section = String::from_utf8_lossy(name).into_owned(),
+                name if !is_empty => {
+                    section = String::from_utf8_lossy(name).into_owned();
+                    if let Some(piece) = pieces.last_mut() {
+                        piece.read_attributes(&tag).map_err(|reason| fault(at, reason))?;
+                    }
+                }
                 _ => {}
             },
             Event::Text(text) => {
-                if let Some(array) = &mut array {
+                if let Some(array) = array.as_mut().filter(|array| depth == 0 && array.text.0 == array.text.1) {
                     array.text = (at as usize - text.len(), at as usize);
                 }
             }
+            Event::End(_) if depth > 0 => depth -= 1,
             Event::End(tag) => {
                 if tag.local_name().as_ref() == b"DataArray"
                     && let Some(found) = array.take()
@@ -131,8 +148,25 @@ fn keep(pieces: &mut [Piece], section: &str, array: Array) {
             "Points" => piece.points = Some(array),
             "Cells" => piece.cells.push(array),
             "CellData" => piece.cell_data.push(array),
+            "PointData" => piece.point_data.push(array),
             _ => {}
         }
+    }
+}
+
+impl Piece {
+    /// Which of the arrays in a section has a meaning of its own.
+    fn read_attributes(&mut self, tag: &BytesStart) -> Result<(), String> {
+        let (wanted, array) = match tag.local_name().as_ref() {
+            b"CellData" => ("HigherOrderDegrees", &mut self.orders),
+            b"PointData" => ("RationalWeights", &mut self.weights),
+            _ => return Ok(()),
+        };
+        attributes(tag, |name, value| {
+            if name == wanted {
+                *array = value.to_owned();
+            }
+        })
     }
 }
 
@@ -164,6 +198,7 @@ impl Storage {
         attributes(tag, |name, value| match (name, value) {
             ("type", "UnstructuredGrid") => {}
             ("type", other) => wrong = Some(format!("data of kind '{}' are not read, only UnstructuredGrid", shortened(other))),
+            ("version", version) => self.is_old = is_before(version, [2, 1]),
             ("byte_order", order) => self.big_endian = order == "BigEndian",
             ("header_type", "UInt64") => self.header = Scalar::U64,
             ("compressor", "vtkZLibDataCompressor") => self.is_packed = true,
@@ -199,6 +234,24 @@ impl Storage {
             return Err(fault(format!("there are {} offsets, but {} types of cells", ends.len(), types.len())));
         }
         let tags = self.tags(source, piece, types.len());
+        let has = |kinds: &[u64]| types.iter().any(|kind| kinds.contains(&(*kind as u64)));
+        // Only such cells have them, and only then must they be right.
+        let mut named = |arrays: &[Array], name: &str, is_needed: bool, n: usize| {
+            let Some(array) = arrays.iter().find(|array| is_needed && !name.is_empty() && array.name == name) else { return Ok(None) };
+            let numbers = self.numbers(source, array)?;
+            if numbers.len() == n {
+                return Ok(Some(numbers));
+            }
+            Err(fault(format!("the array '{}' has {} numbers instead of {n}", shortened(name), numbers.len())))
+        };
+        let orders = named(&piece.cell_data, &piece.orders, has(&OF_ANY_ORDER), 3 * types.len())?;
+        if let Some(weights) = named(&piece.point_data, &piece.weights, has(&BEZIER), n_points)? {
+            if let Some(point) = weights.iter().position(|weight| !weight.is_finite() || *weight <= 0.0) {
+                return Err(fault(format!("the rational weight of point {point} is {}, not a positive number", weights[point])));
+            }
+            cells.weights.resize(first, 1.0);
+            cells.weights.extend(weights);
+        }
         let mut nodes = Vec::new();
         let mut begin = 0;
         for (i, (&end, &kind)) in ends.iter().zip(&types).enumerate() {
@@ -216,7 +269,9 @@ impl Storage {
                 nodes.push((first + node as usize) as u32);
             }
             cells.tag = tags.get(i).map_or(0, |tag| *tag as i64);
-            add_cell(cells, i, kind as u64, &nodes).map_err(fault)?;
+            let orders = orders.as_ref().and_then(|orders| orders.get(3 * i..)?.first_chunk().copied());
+            let cell = Cell { number: i, kind: kind as u64, nodes: &nodes, orders, is_old: self.is_old };
+            cell.add_to(cells).map_err(fault)?;
             begin = end;
         }
         Ok(())
