@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::cancel::CancelToken;
+
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
@@ -13,6 +15,8 @@ pub enum OutputError {
     DiskFull { path: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
     Failed { path: PathBuf, source: std::io::Error },
+    #[error("writing {} was cancelled, and nothing is left of it", path.display())]
+    Cancelled { path: PathBuf },
 }
 
 impl OutputError {
@@ -26,6 +30,11 @@ impl OutputError {
     /// Whether the failure was known before the work began.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
+    }
+
+    /// An error once the token is cancelled, for `?` between the parts of a file.
+    pub fn check(cancel: &CancelToken, path: &Path) -> Result<(), Self> {
+        cancel.check().map_err(|_| Self::Cancelled { path: path.to_owned() })
     }
 }
 
@@ -116,26 +125,27 @@ impl OutputFile {
         written.map(drop).map_err(|error| OutputError::of(&self.path, error))
     }
 
-    /// Takes `n` bytes out of the middle and moves the following bytes up, which needs no space on the disk.
-    pub fn remove(&mut self, at: u64, n: u64) -> Result<(), OutputError> {
+    /// Takes `n` bytes out of the middle and moves the following bytes up, which needs no space on the disk. After a
+    /// cancel the file is worth nothing.
+    pub fn remove(&mut self, at: u64, n: u64, cancel: &CancelToken) -> Result<(), OutputError> {
         self.mark()?;
-        let length = self.length;
+        let (length, path) = (self.length, &self.path);
         let Some(writer) = self.writer.as_mut().filter(|_| n > 0) else { return Ok(()) };
         let mut moved = || {
+            let failed = |error| OutputError::of(path, error);
             let file = writer.get_mut();
             let mut chunk = vec![0; 1 << 20];
             let mut from = at + n;
             while from < length {
+                OutputError::check(cancel, path)?;
                 let part = &mut chunk[..(length - from).min(1 << 20) as usize];
-                file.seek(SeekFrom::Start(from))?;
-                file.read_exact(part)?;
-                file.seek(SeekFrom::Start(from - n))?;
-                file.write_all(part)?;
+                file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(part)).map_err(failed)?;
+                file.seek(SeekFrom::Start(from - n)).and_then(|_| file.write_all(part)).map_err(failed)?;
                 from += part.len() as u64;
             }
             Ok(())
         };
-        moved().map_err(|error| OutputError::of(&self.path, error))?;
+        moved()?;
         self.cut_to(length - n)?;
         self.mark()
     }
@@ -277,7 +287,9 @@ mod tests {
         file.cut().unwrap();
         assert_eq!((text().as_str(), file.len()), ("1 head one", 10));
         file.put(b" end").unwrap();
-        file.remove(1, 5).unwrap();
+        let cancelled = CancelToken::after(0);
+        assert!(matches!(file.remove(1, 5, &cancelled), Err(OutputError::Cancelled { .. })));
+        file.remove(1, 5, CancelToken::never()).unwrap();
         file.finish().unwrap();
         assert_eq!(text(), "1 one end");
         std::fs::remove_dir_all(&folder).unwrap();

@@ -6,7 +6,7 @@ use crate::geometry::Shape;
 use crate::math::{self, Isometry};
 use crate::mesh::SurfaceParts;
 use crate::model::{Model, Obstacle};
-use crate::render::{Camera, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
+use crate::render::{Camera, Host, Light, Rgb, RigidShape, RigidVisual, Segment, SoftBodyVisual, Stage, palette};
 use crate::scene::{CameraSetting, LightSetting};
 
 /// The constant part of the picture of a model.
@@ -123,6 +123,9 @@ const OBSTACLE: Rgb = Rgb::hex(0x9aa3ad);
 
 fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
     let body = &model.bodies[index];
+    let hosts = model.surface.nodes[body.vertices.clone()].iter().zip(&model.surface.weights[body.vertices.clone()]);
+    // A surface whose vertices are nodes is the border of the tets.
+    let is_embedded = hosts.clone().any(|(_, weights)| !weights.contains(&1.0));
     SoftBodyVisual {
         name: body.name.clone(),
         vertices: body.vertices.start as u32..body.vertices.end as u32,
@@ -131,6 +134,7 @@ fn soft_body(model: &Model, index: usize) -> SoftBodyVisual {
         color: body_color(model, index),
         colors: body.parts.as_ref().and_then(SurfaceParts::colors).unwrap_or_default().into_iter().map(encoded).collect(),
         tets: model.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect(),
+        hosts: hosts.filter(|_| is_embedded).map(|(nodes, weights)| Host { nodes: *nodes, weights: weights.map(|w| w as f32) }).collect(),
     }
 }
 
@@ -153,6 +157,24 @@ mod tests {
     use super::*;
     use crate::model::Mobility;
     use crate::scene::{Scene, build, builtin_scenes};
+
+    /// A mesh that is filled lies within its tets, a lattice is its own border.
+    #[test]
+    fn surfaces_within_tets_have_their_hosts() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cube.off");
+        let mesh = Scene::from_mesh_with(&file, &["body.0.tets=1000".to_owned()]).unwrap();
+        let model = build(&mesh).unwrap().model;
+        let visual = soft_body(&model, 0);
+        assert_eq!(visual.hosts.len(), visual.vertices.len());
+        let (rest, nodes) = (stage(&model, Light::default()).rest_positions, &model.rest_positions);
+        for (host, expected) in visual.hosts.iter().zip(&rest) {
+            let place: Vec3 = host.nodes.iter().zip(host.weights).map(|(node, weight)| weight * glam_vec(&nodes[*node as usize])).sum();
+            assert!((place - Vec3::from_slice(&expected[..3])).length() < 1e-5);
+        }
+        let text = "format = 1\n[[body]]\nname = \"block\"\nshape = { type = \"box\", size = [1.0, 1.0, 1.0], cells = [2, 2, 2] }\n";
+        let block = Scene::from_text("s", "s.toml", text, None, &[]).unwrap();
+        assert!(soft_body(&build(&block).unwrap().model, 0).hosts.is_empty());
+    }
 
     /// What moves is in the picture of 16:9 at the start, with a margin of 3 % of its height and width.
     #[test]

@@ -5,6 +5,8 @@
 mod bodies;
 #[path = "window/driver.rs"]
 mod driver;
+#[path = "window/film.rs"]
+mod film;
 #[path = "window/reading.rs"]
 mod reading;
 #[path = "window/inside.rs"]

@@ -42,7 +42,7 @@ fn fs_body(v: Drawn, @builtin(front_facing) front: bool) -> @location(0) vec4f {
     return display(shade(body_surface(v, front, openness(v.clip.xy))), v.clip.xy);
 }
 
-// Rigid things that a plane cuts open.
+// Bodies and rigid things that a plane cuts open.
 fn is_cut(world: vec3f) -> bool {
     return dot(frame.cut.xyz, world) > frame.cut.w;
 }

@@ -14,18 +14,41 @@ fn vs_body_contact(@location(0) position: vec3f) -> @builtin(position) vec4f {
     return caster_clip(fit.contact_clip_from_world * vec4f(position, 1.0));
 }
 
-// What is cut away is pressed flat onto the plane: it casts the shadow of the cap.
-fn rigid_caster(position: vec3f, instance: u32) -> vec4f {
-    let world = (world_from_local[instance] * vec4f(position, 1.0)).xyz;
-    return vec4f(world - frame.cut.xyz * max(dot(frame.cut.xyz, world) - frame.cut.w, 0.0), 1.0);
-}
-
 @vertex
 fn vs_rigid_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
-    return caster_clip(fit.shadow_clip_from_world * rigid_caster(position, instance));
+    return caster_clip(fit.shadow_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
 }
 
 @vertex
 fn vs_rigid_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
-    return caster_clip(fit.contact_clip_from_world * rigid_caster(position, instance));
+    return caster_clip(fit.contact_clip_from_world * (world_from_local[instance] * vec4f(position, 1.0)));
+}
+
+// What is cut away is pressed flat onto the plane: it casts the shadow of the cap.
+fn pressed(world: vec3f) -> vec4f {
+    return vec4f(world - frame.cut.xyz * max(dot(frame.cut.xyz, world) - frame.cut.w, 0.0), 1.0);
+}
+
+fn rigid_pressed(position: vec3f, instance: u32) -> vec4f {
+    return pressed((world_from_local[instance] * vec4f(position, 1.0)).xyz);
+}
+
+@vertex
+fn vs_body_cut_shadow(@location(0) position: vec3f) -> @builtin(position) vec4f {
+    return caster_clip(fit.shadow_clip_from_world * pressed(position));
+}
+
+@vertex
+fn vs_body_cut_contact(@location(0) position: vec3f) -> @builtin(position) vec4f {
+    return caster_clip(fit.contact_clip_from_world * pressed(position));
+}
+
+@vertex
+fn vs_rigid_cut_shadow(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+    return caster_clip(fit.shadow_clip_from_world * rigid_pressed(position, instance));
+}
+
+@vertex
+fn vs_rigid_cut_contact(@location(0) position: vec3f, @builtin(instance_index) instance: u32) -> @builtin(position) vec4f {
+    return caster_clip(fit.contact_clip_from_world * rigid_pressed(position, instance));
 }

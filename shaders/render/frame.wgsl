@@ -31,7 +31,7 @@ struct Frame {
     scene: vec4f,
     // x: points that bound rigid things; y: soft surface vertices; z: 1 with shadows; w: taps of a soft shadow.
     flags: vec4u,
-    // What of rigid things lies on the positive side of this plane (n.x - d > 0, [m]) is cut away.
+    // What lies on the positive side of this plane (n.x - d > 0, [m]) is cut away of bodies and rigid things that are cut.
     cut: vec4f,
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::output::create_folder;
-use crate::sim::{GrowingSession, Session};
+use crate::sim::{GrowingSession, SessionTree};
 
 /// The session is written at most this often.
 const EVERY: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ impl Autosave {
     }
 
     /// Writes what is new. After a failure nothing more is written; the error is a sentence.
-    pub fn write(&mut self, session: &Session) -> Result<(), String> {
+    pub fn write(&mut self, session: &SessionTree) -> Result<(), String> {
         self.written = Some(Instant::now());
         self.write_to_file(session).map_err(|error| {
             self.folder = None;
@@ -44,7 +44,7 @@ impl Autosave {
         })
     }
 
-    fn write_to_file(&mut self, session: &Session) -> Result<(), String> {
+    fn write_to_file(&mut self, session: &SessionTree) -> Result<(), String> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let goes_on = self.growing.as_mut().is_some_and(|growing| matches!(growing.grow(session), Ok(true)));
         if !goes_on {
@@ -89,6 +89,7 @@ pub struct LeftBehind {
     pub path: PathBuf,
     /// Name or file of its scene.
     pub scene: String,
+    /// Of all its branches.
     pub steps: u64,
 }
 
@@ -108,9 +109,10 @@ pub fn left_behind(sessions: Vec<PathBuf>) -> Option<LeftBehind> {
             continue;
         }
         let time = file.metadata().and_then(|data| data.modified()).unwrap_or(std::time::UNIX_EPOCH);
-        match Session::read(&path) {
+        match SessionTree::read(&path) {
             Ok(session) if session.n_steps() > 0 => {
-                found.push((time, LeftBehind { path, scene: session.header.scene.clone(), steps: session.n_steps() }));
+                let scene = session.current().session.header.scene.clone();
+                found.push((time, LeftBehind { path, scene, steps: session.n_steps() }));
             }
             // Nothing is lost with it.
             _ => drop(std::fs::remove_file(&path)),
@@ -134,7 +136,7 @@ mod tests {
         let mut simulation = Simulation::new(build(&scene).unwrap(), &options).unwrap();
         let mut session = |steps: usize| {
             (0..steps).for_each(|_| drop(simulation.step_unless(&CancelToken::default()).unwrap()));
-            simulation.session("spin".into(), vec![]).unwrap()
+            SessionTree::from(simulation.session("spin".into(), vec![]).unwrap())
         };
         let mut autosave = Autosave::new(Some(folder.clone()));
         assert!(autosave.is_on() && autosave.is_due() && left_behind(sessions_in(&folder)).is_none());
@@ -152,7 +154,7 @@ mod tests {
         };
         let left = (0..600).find_map(look).unwrap();
         assert_eq!((left.scene.as_str(), left.steps), ("spin", 3));
-        assert_eq!(Session::read(&left.path).unwrap().header.state_hash, session(0).header.state_hash);
+        assert_eq!(SessionTree::read(&left.path).unwrap(), session(0));
         std::fs::remove_file(&left.path).unwrap();
         // One that ends well.
         let mut autosave = Autosave::new(Some(folder.clone()));

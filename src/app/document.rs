@@ -1,10 +1,15 @@
 //! The scene that is open with all that was changed in the window, and the way back: undo and redo.
 
+mod names;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::history::Way;
 use crate::app::selection::Sight;
-use crate::scene::{LiveValues, Scene, TextError};
+use crate::scene::{LiveValues, Rename, Scene, TextError};
+pub use names::Labels;
+use names::{Names, values_after};
 
 /// What one undo takes back.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +17,8 @@ enum Entry {
     Values(Edit),
     /// Bodies were hidden, locked, shown or unlocked: before and after it.
     Sight([Sight; 2]),
+    /// Something got another name: which, and all that were given before and after it.
+    Name(Rename, [Names; 2]),
 }
 
 /// A change of one or of several values.
@@ -29,6 +36,13 @@ struct Edit {
 /// Changes as `--set` makes them, by path and as TOML, in the order in which they count.
 type Values = Vec<(String, String)>;
 
+/// A simulation that is being built: its assignments, and what they come from.
+struct Building {
+    set: Vec<String>,
+    values: Values,
+    names: Names,
+}
+
 /// How many values of before are known: as many as a long session has changes.
 const MOST_KNOWN: usize = 1000;
 
@@ -36,8 +50,20 @@ const MOST_KNOWN: usize = 1000;
 pub struct Document {
     /// As it was read.
     base: Arc<Scene>,
+    /// The same with the names of now.
+    named: Scene,
     /// With all changes.
     scene: Scene,
+    /// The names that were given, by which all changes call things.
+    names: Names,
+    /// Those with which the simulation was built, and which are in the file.
+    built_names: Names,
+    saved_names: Names,
+    /// What is being built.
+    building: Option<Building>,
+    labels: Labels,
+    /// How often something got another name, there and back.
+    n_renamed: u64,
     /// The changes that count: each path once from one change of a list to the next.
     values: Values,
     /// Those with which the simulation was built.
@@ -58,7 +84,31 @@ impl Document {
     pub fn new(base: Arc<Scene>, file: Option<PathBuf>) -> Self {
         let scene = (*base).clone();
         let had = vec![(vec![], scene.live_values())];
-        Self { base, scene, values: vec![], built: vec![], saved: vec![], undo: vec![], redo: vec![], sight: Sight::default(), had, file }
+        let names = Names::default();
+        Self {
+            named: scene.clone(),
+            built_names: names.clone(),
+            saved_names: names.clone(),
+            names,
+            building: None,
+            labels: Labels::default(),
+            n_renamed: 0,
+            base,
+            scene,
+            values: vec![],
+            built: vec![],
+            saved: vec![],
+            undo: vec![],
+            redo: vec![],
+            sight: Sight::default(),
+            had,
+            file,
+        }
+    }
+
+    /// The scene as it was read, which all changes are made to.
+    pub fn base(&self) -> &Arc<Scene> {
+        &self.base
     }
 
     /// The scene with all changes.
@@ -68,7 +118,92 @@ impl Document {
 
     /// The changes as `--set` would make them.
     pub fn assignments(&self) -> Vec<String> {
-        assignments(&self.values)
+        let mut set = self.names.assignments(&self.base, &self.saved_names);
+        set.extend(assignments(&self.values));
+        set
+    }
+
+    /// The same for a simulation that begins to be built with them.
+    pub fn build(&mut self) -> Vec<String> {
+        let set = self.assignments();
+        self.building = Some(Building { set: set.clone(), values: self.values.clone(), names: self.names.clone() });
+        set
+    }
+
+    /// How often something got another name so far, there and back.
+    pub fn n_renamed(&self) -> u64 {
+        self.n_renamed
+    }
+
+    /// What the simulation calls otherwise than the scene.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Gives the entry at a path such as `body.bar`, `force.0` or `material.soft` another name, also wherever it is
+    /// named: what has got which, none if it is called so already.
+    ///
+    /// # Errors
+    /// Why it cannot be called so, as a sentence; then nothing has changed.
+    pub fn rename(&mut self, path: &str, to: &str) -> Result<Option<Rename>, String> {
+        let to = to.trim();
+        let list = Scene::named_list(path).ok_or_else(|| format!("\"{path}\" has no name that could be changed"))?;
+        let from = self.scene.name_at(path).map(str::to_owned);
+        if from.as_deref() == Some(to) {
+            return Ok(None);
+        }
+        if let Some(fault) = self.scene.name_fault(list, to) {
+            return Err(fault);
+        }
+        let Some(from) = from else {
+            // What has no name is called by its number: a name is a value of it like others.
+            return self.change(&[(format!("{path}.name"), format!("\"{to}\""))], None).map(|()| None);
+        };
+        let path_then = format!("{list}.{to}");
+        if self.named.names_of(list).contains(&to) || self.values.iter().any(|(path, _)| *path == path_then) {
+            return Err(format!("a {list} that was deleted is called \"{to}\", and undo may bring it back; choose another name"));
+        }
+        let rename = Rename::new(list, from, to);
+        // Whatever else is wrong with it is told before anything has changed.
+        self.scene.edited(&[rename.assignment()]).map_err(|error| sentence(&error))?;
+        let before = self.names.clone();
+        let mut after = before.clone();
+        after.push(rename.clone());
+        self.carry(&rename, after.clone())?;
+        self.redo.clear();
+        self.undo.push(Entry::Name(rename.clone(), [before, after]));
+        Ok(Some(rename))
+    }
+
+    /// The new name that the next step of undo or redo gives.
+    pub fn next_name(&self, way: Way) -> Option<Rename> {
+        match way {
+            Way::Back => self.undo.last().and_then(|entry| if let Entry::Name(rename, _) = entry { Some(rename.reversed()) } else { None }),
+            Way::Forth => self.redo.last().and_then(|entry| if let Entry::Name(rename, _) = entry { Some(rename.clone()) } else { None }),
+        }
+    }
+
+    /// The values that act at once, after an entry got another name.
+    pub fn values_after(values: &LiveValues, rename: &Rename) -> LiveValues {
+        values_after(values, rename)
+    }
+
+    /// All that is known calls an entry by its new name from now on.
+    fn carry(&mut self, rename: &Rename, names: Names) -> Result<(), String> {
+        self.named = self.base.edited(&names.assignments(&self.base, &self.saved_names)).map_err(|error| sentence(&error))?;
+        self.names = names;
+        self.n_renamed += 1;
+        let renamed = |values: &mut Values| *values = in_new_names(values, rename);
+        [&mut self.built, &mut self.saved].into_iter().for_each(renamed);
+        if let Some(building) = &mut self.building {
+            renamed(&mut building.values);
+        }
+        for (changes, values) in &mut self.had {
+            renamed(changes);
+            *values = values_after(values, rename);
+        }
+        self.labels = Labels::between(&self.built_names, &self.names);
+        self.put(in_new_names(&self.values, rename))
     }
 
     /// Changes some values. All that one `gesture` does is one entry for undo. A body is added or taken out as by
@@ -90,7 +225,7 @@ impl Document {
             after = after.iter().enumerate().filter(|entry| !is_below(*entry)).map(|(_, value)| value.clone()).collect();
             let known = after[lists..].iter().position(|(known, _)| known == path).map(|place| lists + place);
             let is_given = after.iter().any(|(known, _)| is_within(path, known) && known != path);
-            let is_base = lists == 0 && !is_given && is_value(&self.base, path, text);
+            let is_base = lists == 0 && !is_given && is_value(&self.named, path, text);
             match known {
                 Some(place) if is_base => drop(after.remove(place)),
                 Some(place) => after[place].1.clone_from(text),
@@ -119,6 +254,11 @@ impl Document {
         &self.sight
     }
 
+    /// The same bodies are hidden and locked, by other names or in a scene that was read again.
+    pub fn follow_sight(&mut self, sight: &Sight) {
+        self.sight.clone_from(sight);
+    }
+
     /// Takes note of the bodies that are hidden and locked: others than before are an entry.
     pub fn note_sight(&mut self, sight: &Sight) {
         if self.sight != *sight {
@@ -141,6 +281,9 @@ impl Document {
                 self.sight.clone_from(before);
                 Ok(vec![])
             }
+            Entry::Name(rename, [before, _]) => {
+                self.carry(&rename.reversed(), before.clone()).map(|()| vec![name_path(&rename.reversed())])
+            }
         };
         self.redo.push(entry);
         taken.ok()
@@ -155,6 +298,7 @@ impl Document {
                 self.sight.clone_from(after);
                 Ok(vec![])
             }
+            Entry::Name(rename, [_, after]) => self.carry(rename, after.clone()).map(|()| vec![name_path(rename)]),
         };
         self.undo.push(entry);
         made.ok()
@@ -163,9 +307,12 @@ impl Document {
     /// Forgets the last change of values, as the simulation has refused it.
     pub fn take_back(&mut self) {
         let last = self.undo.iter().rposition(|entry| matches!(entry, Entry::Values(_)));
-        if let Some(Entry::Values(edit)) = last.map(|place| self.undo.remove(place)) {
+        if let Some((place, Entry::Values(edit))) = last.map(|place| (place, self.undo.remove(place))) {
+            let names_since =
+                self.undo[place..].iter().filter_map(|entry| if let Entry::Name(rename, _) = entry { Some(rename) } else { None });
+            let before = names_since.fold(edit.before, |values, rename| in_new_names(&values, rename));
             // What was there before was accepted then.
-            self.put(edit.before).unwrap_or_default();
+            self.put(before).unwrap_or_default();
         }
     }
 
@@ -212,22 +359,26 @@ impl Document {
     /// Whether the value at `path` waits for a start of the simulation.
     pub fn waits(&self, path: &str) -> bool {
         let of = |values: &Values| values.iter().filter(|(known, _)| is_within(path, known)).cloned().collect::<Values>();
-        of(&self.values) != of(&self.built) && !self.is_live(path)
+        of(&self.values) != of(&self.built) && !self.is_live(path) && !is_name(path)
     }
 
     /// Whether the file has not all changes.
     pub fn is_changed(&self) -> bool {
-        sorted(&self.values) != sorted(&self.saved)
+        sorted(&self.values) != sorted(&self.saved) || self.names != self.saved_names
     }
 
     /// The simulation was built with these assignments.
     pub fn built_with(&mut self, set: &[String]) {
-        self.built = self.values.clone();
-        if assignments(&self.values) != set {
-            // Something was changed since.
-            let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
-            self.built = set.iter().filter_map(pair).collect();
-        }
+        (self.built, self.built_names) = match self.building.take().filter(|building| building.set == set) {
+            // Something may have been changed since.
+            Some(building) => (building.values, building.names),
+            None if self.assignments() == set => (self.values.clone(), self.names.clone()),
+            None => {
+                let pair = |text: &String| text.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+                (set.iter().filter_map(pair).collect(), Names::default())
+            }
+        };
+        self.labels = Labels::between(&self.built_names, &self.names);
     }
 
     /// The text of the scene for a file in `folder`, with `probes` beside its own.
@@ -241,6 +392,7 @@ impl Document {
     /// The file has all changes now.
     pub fn saved_to(&mut self, file: PathBuf) {
         self.saved.clone_from(&self.values);
+        self.saved_names.clone_from(&self.names);
         self.file = Some(file);
     }
 
@@ -249,12 +401,12 @@ impl Document {
     }
 
     fn of_start(&self, values: &Values) -> Values {
-        sorted(values).into_iter().filter(|(path, _)| !self.is_live(path)).collect()
+        sorted(values).into_iter().filter(|(path, _)| !self.is_live(path) && !is_name(path)).collect()
     }
 
     /// The scene with these changes.
     fn put(&mut self, values: Values) -> Result<(), String> {
-        self.scene = self.base.edited(&assignments(&values)).map_err(|error| sentence(&error))?;
+        self.scene = self.named.edited(&assignments(&values)).map_err(|error| sentence(&error))?;
         self.values = values;
         let live: Values = self.values.iter().filter(|(path, _)| self.is_live(path)).cloned().collect();
         let known = self.scene.live_values();
@@ -265,6 +417,21 @@ impl Document {
         }
         Ok(())
     }
+}
+
+/// Changes after an entry got another name.
+fn in_new_names(values: &Values, rename: &Rename) -> Values {
+    values.iter().map(|(path, text)| (rename.path(path), rename.text(path, text))).collect()
+}
+
+/// Where the new name of an entry stands.
+fn name_path(rename: &Rename) -> String {
+    format!("{}.{}.name", rename.list, rename.to)
+}
+
+/// Whether a path is that of a name, by which the simulation does not go.
+fn is_name(path: &str) -> bool {
+    path.strip_suffix(".name").is_some_and(|entry| Scene::named_list(entry).is_some())
 }
 
 /// Whether a path is that of a table, or of something in it.

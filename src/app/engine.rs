@@ -16,7 +16,7 @@ use crate::model::{Model, NamedMaterial};
 use crate::render::{Camera, Light};
 use crate::scene::{LiveValues, Probe, Scene};
 use crate::sim::past::{BranchId, SharedPast};
-use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, Session};
+use crate::sim::{BackendInfo, Command, Field, FieldValues, GrabView, SessionTree};
 use crate::step::{StepReport, SurfacePositions};
 
 /// A simulation behind the window's needs; errors are sentences. (Tests put a slow one here.)
@@ -24,8 +24,8 @@ pub trait Engine: Send {
     /// None if `cancel` was cancelled before the step was done; then nothing has moved.
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String>;
     fn apply(&mut self, command: &Command) -> Result<(), String>;
-    /// The commands so far.
-    fn session(&mut self) -> Result<Session, String>;
+    /// The commands so far, of all branches.
+    fn session(&mut self) -> Result<SessionTree, String>;
     /// Writes the state to a file.
     fn save(&mut self, path: &Path) -> Result<(), String>;
     /// Goes on from a state that was written, with the values that it has now.
@@ -85,6 +85,7 @@ pub struct Loaded {
 }
 
 /// The constant part of a loaded scene.
+#[derive(Clone)]
 pub struct SceneInfo {
     /// Tells one load from the next; given by the worker.
     pub generation: u64,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::job::Job;
 use crate::cancel::CancelToken;
-use crate::export::{Exporter, Format, Frame, Frames, Subject, exporter};
+use crate::export::{Due, Exporter, Format, Frame, Frames, Sampler, Subject, exporter};
 use crate::record::Clock;
 use crate::sim::Simulation;
 use crate::sim::past::{BranchId, SharedPast, locked};
@@ -18,6 +18,8 @@ use crate::sim::past::{BranchId, SharedPast, locked};
 pub struct ExportWish {
     pub path: PathBuf,
     pub span: Span,
+    /// Of simulated time.
+    pub frames_per_second: f64,
     /// The branch of a span of the past.
     pub branch: BranchId,
 }
@@ -45,14 +47,13 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// The side of the simulation of an export: it gives frames. When it is dropped there are no more.
 pub struct Export {
-    frames: Frames,
-    clock: Clock,
+    sampler: Sampler,
     start: f64,
     seconds: f64,
+    /// Frames that are still to be given.
+    n_left: u64,
     queue: Sender<Result<Frame, String>>,
     job: Arc<Job>,
-    /// All frames were given.
-    is_complete: bool,
 }
 
 impl Export {
@@ -62,24 +63,29 @@ impl Export {
     /// As a sentence; then nothing has begun.
     pub fn start(wish: &ExportWish, subject: &Subject, simulation: &mut Simulation, job: &Arc<Job>) -> Result<Option<Self>, String> {
         let seconds = if let Span::On(seconds) = wish.span { seconds } else { 0.0 };
-        let mut clock = Clock::new(subject.frames_per_second);
-        let writing = Writing::new(wish, subject, simulation, clock.frames_until(seconds))?;
-        let frames = Frames::new(&writing.subject.model).map_err(|error| error.to_string())?;
-        clock.take_due(0.0);
+        let clock = Clock::new(wish.frames_per_second);
+        let n_left = clock.frames_until(seconds);
+        let writing = Writing::new(wish, subject, simulation, n_left)?;
+        let sampler = Sampler::new(clock, &writing.subject.model).map_err(|error| error.to_string())?;
         let (queue, given) = channel();
-        let start = simulation.time();
-        let mut export = Self { frames, clock, start, seconds, queue, job: job.clone(), is_complete: false };
-        export.give(simulation);
-        export.is_complete = seconds == 0.0;
-        if !export.is_complete {
+        let mut export = Self { sampler, start: simulation.time(), seconds, n_left, queue, job: job.clone() };
+        export.give_due(simulation);
+        if export.n_left > 0 {
             job.report(PLAYING, 0.0);
         }
         job.run(move |job| writing.write_all(job, from_simulation(&given, job)));
-        Ok((!export.is_complete).then_some(export))
+        Ok((export.n_left > 0).then_some(export))
     }
 
-    /// Gives a frame if one is due, and waits while too many are not written yet, unless `cancel` is cancelled. True
-    /// once there are all.
+    /// Looks at a simulation before its next step: frames may be due between the two ends of it.
+    pub fn before_step(&mut self, simulation: &mut Simulation) {
+        if let Err(error) = self.sampler.before_step(simulation) {
+            self.give(Err(error.to_string()));
+        }
+    }
+
+    /// Gives the frames that are due, each at its time, and waits while too many are not written yet, unless `cancel` is
+    /// cancelled. True once there are all.
     pub fn follow(&mut self, simulation: &mut Simulation, cancel: &CancelToken) -> bool {
         if self.job.is_stopped() || self.job.is_over() {
             return true;
@@ -89,16 +95,13 @@ impl Export {
             self.job.stop(Some("as the simulation went back"));
             return true;
         }
-        if !self.clock.take_due(passed.min(self.seconds)).is_empty() {
-            self.give(simulation);
-        }
-        let part = ((passed + 1e-9) / self.seconds).min(1.0);
-        self.is_complete = part >= 1.0;
-        self.job.report(if self.is_complete { FINISHING } else { PLAYING }, part);
+        self.give_due(simulation);
+        let is_complete = self.n_left == 0;
+        self.job.report(if is_complete { FINISHING } else { PLAYING }, (passed / self.seconds).min(1.0));
         while self.job.n_waiting() > MAX_WAITING && !self.job.is_over() && !cancel.is_cancelled() {
             std::thread::sleep(POLL);
         }
-        self.is_complete
+        is_complete
     }
 
     /// Gives no more frames.
@@ -106,16 +109,29 @@ impl Export {
         self.job.stop(Some(reason));
     }
 
-    fn give(&self, simulation: &mut Simulation) {
+    fn give_due(&mut self, simulation: &mut Simulation) {
+        let frames = match self.sampler.take(simulation) {
+            Err(error) => return self.give(Err(error.to_string())),
+            Ok(Due::Between(frames)) => frames.into_iter().map(Ok).collect(),
+            Ok(Due::Now(times)) => times.iter().map(|time| self.sampler.now(simulation, *time)).collect::<Vec<_>>(),
+        };
+        // A long step may go on behind the end.
+        for frame in frames.into_iter().take(self.n_left as usize) {
+            self.n_left -= 1;
+            self.give(frame.map_err(|error| error.to_string()));
+        }
+    }
+
+    fn give(&self, frame: Result<Frame, String>) {
         self.job.add_waiting();
         // A thread that has ended has said why.
-        let _ = self.queue.send(self.frames.take(simulation).map_err(|error| error.to_string()));
+        let _ = self.queue.send(frame);
     }
 }
 
 impl Drop for Export {
     fn drop(&mut self) {
-        if !self.is_complete {
+        if self.n_left > 0 {
             self.job.stop(Some("as its scene was closed"));
         }
     }
@@ -133,18 +149,19 @@ pub fn export_past(
     [from, to]: [f64; 2],
     job: &Arc<Job>,
 ) -> Result<(), String> {
-    let n_frames = Clock::new(subject.frames_per_second).frames_until((to - from).max(0.0));
+    let clock = Clock::new(wish.frames_per_second);
+    let n_frames = clock.frames_until((to - from).max(0.0));
     let writing = Writing::new(wish, subject, simulation, n_frames)?;
     if !writing.format.is_of_surfaces() {
         return Err("what was recorded has surfaces only, and this format needs stresses and velocities, too; export from now on".into());
     }
     let frames = Frames::new(&writing.subject.model).map_err(|error| error.to_string())?;
-    let (past, branch, rate) = (past.clone(), wish.branch, subject.frames_per_second);
+    let (past, branch) = (past.clone(), wish.branch);
     job.run(move |job| {
         let model = writing.subject.model.clone();
         let recorded = (0..n_frames).take_while(|_| !job.is_stopped()).map(|frame| {
             job.report(STARTING, frame as f64 / n_frames as f64);
-            let picture = locked(&past).picture_at(branch, from + frame as f64 / rate);
+            let picture = locked(&past).picture_at(branch, from + clock.time_of(frame));
             picture.and_then(|picture| frames.of_picture(&model, &picture)).ok_or_else(|| "this part of the past is no longer kept".into())
         });
         writing.write_all(job, recorded)
@@ -178,7 +195,8 @@ struct Writing {
 impl Writing {
     fn new(wish: &ExportWish, subject: &Subject, simulation: &Simulation, n_frames: u64) -> Result<Self, String> {
         let format = Format::of(&wish.path).ok_or_else(|| format!("no format has the ending of {}", wish.path.display()))?;
-        Ok(Self { path: wish.path.clone(), format, subject: Subject { model: simulation.model().clone(), n_frames, ..subject.clone() } })
+        let (model, frames_per_second) = (simulation.model().clone(), wish.frames_per_second);
+        Ok(Self { path: wish.path.clone(), format, subject: Subject { model, frames_per_second, n_frames, ..subject.clone() } })
     }
 
     /// Writes the frames and completes the files; what to tell the user. What was given before a stop is written, too.
@@ -191,8 +209,8 @@ impl Writing {
             return Ok(String::new());
         }
         let reason = job.reason();
-        job.report(FINISHING, 1.0);
-        let finished = exporter.finish().map_err(|error| error.to_string());
+        job.report(FINISHING, 0.0);
+        let finished = exporter.finish(job.discard_token()).map_err(|error| error.to_string());
         if job.is_discarded() {
             throw_away(&self.path);
             return Ok(String::new());
@@ -278,7 +296,8 @@ mod tests {
         fn wish(&self, name: &str, span: Span) -> (ExportWish, Arc<Job>) {
             let path = self.folder.join(name);
             let branch = locked(self.recorded.past()).live().unwrap();
-            (ExportWish { path: path.clone(), span, branch }, Job::new(JobKind::Export, path, STARTING))
+            let frames_per_second = self.subject.frames_per_second;
+            (ExportWish { path: path.clone(), span, frames_per_second, branch }, Job::new(JobKind::Export, path, STARTING))
         }
 
         fn start(&mut self, name: &str, span: Span) -> (Option<Export>, Arc<Job>) {
@@ -295,6 +314,9 @@ mod tests {
 
         /// A step, as the worker makes it. True once the export has all its frames.
         fn step(&mut self, export: &mut Option<Export>) -> bool {
+            if let Some(export) = export {
+                export.before_step(self.recorded.simulation());
+            }
             self.recorded.step_unless(CancelToken::never()).unwrap();
             export.as_mut().is_none_or(|export| export.follow(self.recorded.simulation(), CancelToken::never()))
         }
@@ -367,6 +389,31 @@ mod tests {
         let past = bench.recorded.past().clone();
         let refused = export_past(&wish, &bench.subject, bench.recorded.simulation(), &past, [0.0, 0.05], &job).unwrap_err();
         assert!(refused.contains("surfaces only") && !is_of_surfaces("pvd") && is_of_surfaces("glb"), "{refused}");
+    }
+
+    /// Four steps of 0.01 s have frames every 0.004 s; the last step goes on behind the end.
+    #[test]
+    fn frames_from_now_on_lie_at_their_times_between_steps() {
+        let mut bench = Bench::new("times");
+        bench.step(&mut None);
+        bench.subject.frames_per_second = 250.0;
+        let (mut export, job) = bench.start("a.obj", Span::On(0.032));
+        while !bench.step(&mut export) {}
+        drop(export);
+        assert!(told(&job).unwrap().starts_with("9 frames were exported into"));
+        // It falls with a velocity that grows by 9.81 m/s^2 from step to step, and evenly within each.
+        let fall = |time: f64| {
+            let whole = (time / 0.01 + 1e-9).floor();
+            -9.81 * (0.01 * 0.01 * whole * (whole + 1.0) / 2.0 + (time - 0.01 * whole) * 0.01 * (whole + 1.0))
+        };
+        let first = bench.heights("a_00000.obj")[0] - fall(0.01);
+        for k in 0..9 {
+            let (time, name) = (0.01 + f64::from(k) / 250.0, format!("a_0000{k}.obj"));
+            let text = std::fs::read_to_string(bench.folder.join(&name)).unwrap();
+            assert!(text.starts_with(&format!("# Pliant, time {time} s,")), "{name}: {}", text.lines().next().unwrap());
+            let height = bench.heights(&name)[0];
+            assert!((height - first - fall(time)).abs() < 1e-6, "{name}: {height} m, {} m", first + fall(time));
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::scene::{MeshOrigin, Transform};
 use crate::stage::glam_vec;
 
 /// The doctor's report of one mesh file, and where its faults are.
+#[derive(Clone)]
 pub struct Checkup {
     /// Its name.
     pub file: String,
@@ -28,6 +29,7 @@ pub struct Checkup {
 }
 
 /// A fault by its points.
+#[derive(Clone)]
 struct Outline {
     points: Range<usize>,
     /// The place of its finding in the report.

@@ -1,7 +1,18 @@
 //! What films are like: their format, size and rate, and how their camera moves.
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::FilmFormat;
 use crate::render::Camera;
+
+/// Frames a second of films and exports that the window offers.
+pub const RATES: std::ops::RangeInclusive<f64> = 1.0..=240.0;
+
+/// Width and height of films and pictures [px]; no adapter draws larger ones.
+pub const SIZES: std::ops::RangeInclusive<u32> = 16..=32_768;
+
+/// Seconds for a turn of the camera, or from one view to the next.
+pub const MOTION_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=600.0;
 
 /// What the next films are like.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +28,8 @@ pub struct FilmSettings {
 }
 
 /// How the camera of a film moves.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Motion {
     /// As the view does.
     Hand,
@@ -41,6 +53,14 @@ impl FilmSettings {
 }
 
 impl Motion {
+    /// Whether its seconds are some that can be chosen.
+    pub fn is_sane(&self) -> bool {
+        match self {
+            Self::Hand => true,
+            Self::Turntable(seconds) | Self::Views(seconds) => MOTION_SECONDS.contains(seconds),
+        }
+    }
+
     /// The camera at a time [s] of the film; `hand` is that of the view.
     pub fn camera(&self, hand: Camera, views: &[Camera], time: f64) -> Camera {
         match *self {

@@ -1,7 +1,9 @@
-//! Three arrows, three rings and a box, by which a body is moved, turned and scaled along the world's axes.
+//! Handles in the view: three arrows, three rings and a box, by which a body is moved, turned and scaled along the
+//! world's axes; an arrow and two arcs, by which a plane is moved and tilted.
 
 use egui::Pos2;
 
+use super::format;
 use crate::math::{Quat, Vec3};
 use crate::render::Ray;
 use crate::scene::Transform;
@@ -9,9 +11,9 @@ use crate::scene::Transform;
 /// What can be taken hold of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handle {
-    /// Along an axis.
+    /// Along an axis of the gizmo.
     Move(usize),
-    /// About an axis.
+    /// About an axis of the gizmo.
     Turn(usize),
     Scale,
 }
@@ -22,9 +24,24 @@ pub struct Gizmo {
     pub origin: Vec3,
     /// Length of its arrows [m].
     pub size: f64,
-    /// Whether it has the box.
-    pub scales: bool,
+    /// Directions of its arrows: unit vectors across each other, right-handed.
+    pub axes: [Vec3; 3],
+    pub subject: Subject,
 }
+
+/// What a gizmo moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Three arrows and three rings; the box, where it can be scaled.
+    Body { scales: bool },
+    /// A plane across the third axis: an arrow along that, and arcs about the other two.
+    Plane,
+}
+
+/// The axes of the world.
+pub const WORLD: [Vec3; 3] = [Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.0, 0.0), Vec3::new(0.0, 0.0, 1.0)];
+/// Length of arrows in the window, in points.
+pub const LENGTH: f32 = 84.0;
 
 /// A handle as it is drawn, in points of the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,15 +64,33 @@ pub enum Change {
 #[derive(Clone, Copy, Debug)]
 pub struct Drag {
     pub handle: Handle,
-    gizmo: Gizmo,
+    pub gizmo: Gizmo,
+    reading: Reading,
     /// Where on the handle it was taken: along the axis [m], or the angle about it [rad].
     from: f64,
     from_point: Pos2,
 }
 
+/// How the place of the cursor on a handle is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// On the axis, or in the plane of the ring.
+    Straight,
+    /// By the height of the cursor in the window, as the axis points at the eye.
+    OnScreen,
+    /// On a ball as large as the ring, which is seen edge-on: on its near or its far side.
+    OnBall { near: bool },
+}
+
 /// Rings are this part of the arrows' length across.
 const RING: f64 = 0.72;
 const RING_POINTS: usize = 48;
+/// The arcs of a plane reach so far to both sides of its direction [rad].
+const ARC: f64 = 1.05;
+/// The arrow of a plane is read on the screen where the square of the cosine between it and the line of sight is more.
+const AT_EYE: f64 = 0.9;
+/// Its arcs are read on a ball where the cosine between their axis and the line of sight is less.
+const EDGE_ON: f64 = 0.3;
 /// How near the cursor must be to a handle, in points.
 const REACH: f32 = 7.0;
 /// Half a side of the box in the middle, in points.
@@ -70,18 +105,20 @@ impl Gizmo {
     /// The handles, the box first. `project`: where a point of the world is in the window.
     pub fn lines(&self, project: impl Fn(&Vec3) -> Option<Pos2>) -> Vec<Line> {
         let mut lines = vec![];
-        if let Some(middle) = project(&self.origin).filter(|_| self.scales) {
+        let [scales, is_plane] = [self.subject == Subject::Body { scales: true }, self.subject == Subject::Plane];
+        if let Some(middle) = project(&self.origin).filter(|_| scales) {
             lines.push(Line { handle: Handle::Scale, points: vec![middle] });
         }
-        for axis in 0..3 {
-            let tip = self.origin + unit(axis) * self.size;
-            let points: Option<Vec<Pos2>> = [self.origin + unit(axis) * (0.15 * self.size), tip].iter().map(&project).collect();
+        for axis in if is_plane { 2..3 } else { 0..3 } {
+            let along = |part: f64| self.origin + self.axes[axis] * (part * self.size);
+            let points: Option<Vec<Pos2>> = [along(0.15), along(1.0)].iter().map(&project).collect();
             lines.extend(points.map(|points| Line { handle: Handle::Move(axis), points }));
         }
-        for axis in 0..3 {
-            let [u, v] = across(axis);
+        for axis in if is_plane { 0..2 } else { 0..3 } {
+            let [from, to] = self.arc(axis);
+            let [u, v] = self.across(axis);
             let on_ring = |k: usize| {
-                let angle = std::f64::consts::TAU * k as f64 / RING_POINTS as f64;
+                let angle = from + (to - from) * k as f64 / RING_POINTS as f64;
                 self.origin + (u * angle.cos() + v * angle.sin()) * (RING * self.size)
             };
             let points: Option<Vec<Pos2>> = (0..=RING_POINTS).map(|k| project(&on_ring(k))).collect();
@@ -90,41 +127,77 @@ impl Gizmo {
         lines
     }
 
-    /// Takes hold of a handle with the cursor at `at`, which is on `ray`. None where the axis points at the eye.
-    pub fn take(&self, handle: Handle, ray: &Ray, at: Pos2) -> Option<Drag> {
-        Some(Drag { handle, gizmo: *self, from: self.place(handle, ray)?, from_point: at })
+    /// The angles between which a ring is drawn [rad].
+    fn arc(&self, axis: usize) -> [f64; 2] {
+        let middle = if axis == 0 { std::f64::consts::FRAC_PI_2 } else { 0.0 };
+        match self.subject {
+            Subject::Body { .. } => [0.0, std::f64::consts::TAU],
+            // About the third axis, which the other two turn.
+            Subject::Plane => [middle - ARC, middle + ARC],
+        }
     }
 
-    /// Where a ray is on a handle.
-    fn place(&self, handle: Handle, ray: &Ray) -> Option<f64> {
-        match handle {
-            Handle::Scale => Some(0.0),
-            Handle::Move(axis) => {
+    /// The axes across one, so that they turn about it in its direction.
+    fn across(&self, axis: usize) -> [Vec3; 2] {
+        [self.axes[(axis + 1) % 3], self.axes[(axis + 2) % 3]]
+    }
+
+    /// Takes hold of a handle with the cursor at `at`, which is on `ray`. None where the axis of a body points at the
+    /// eye; a plane can be dragged from everywhere.
+    pub fn take(&self, handle: Handle, ray: &Ray, at: Pos2) -> Option<Drag> {
+        let is_plane = self.subject == Subject::Plane;
+        let along_sight = |axis: usize| self.axes[axis].dot(&ray.direction);
+        let reading = match handle {
+            Handle::Move(axis) if is_plane && along_sight(axis).powi(2) > AT_EYE => Reading::OnScreen,
+            // The arcs are about the direction of the plane.
+            Handle::Turn(axis) if is_plane && along_sight(axis).abs() < EDGE_ON => Reading::OnBall { near: along_sight(2) <= 0.0 },
+            _ => Reading::Straight,
+        };
+        let from = self.place(handle, reading, ray, at)?;
+        Some(Drag { handle, gizmo: *self, reading, from, from_point: at })
+    }
+
+    /// Where the cursor at `at`, on a ray, is on a handle.
+    fn place(&self, handle: Handle, reading: Reading, ray: &Ray, at: Pos2) -> Option<f64> {
+        match (handle, reading) {
+            (Handle::Scale, _) => Some(0.0),
+            (Handle::Move(_), Reading::OnScreen) => Some(-f64::from(at.y / LENGTH) * self.size),
+            (Handle::Move(axis), _) => {
                 // The point of the axis that is nearest to the ray.
-                let (n, to) = (unit(axis), ray.origin - self.origin);
+                let (n, to) = (self.axes[axis], ray.origin - self.origin);
                 let along = n.dot(&ray.direction);
                 let across = 1.0 - along * along;
                 (across > 1e-4).then(|| (n.dot(&to) - along * ray.direction.dot(&to)) / across)
             }
-            Handle::Turn(axis) => {
-                let n = unit(axis);
+            (Handle::Turn(axis), Reading::OnBall { near }) => {
+                let nearest = ray.at(ray.direction.dot(&(self.origin - ray.origin))) - self.origin;
+                let depth = ((RING * self.size).powi(2) - nearest.norm_squared()).max(0.0).sqrt();
+                Some(self.angle(axis, &(nearest - ray.direction * if near { depth } else { -depth })))
+            }
+            (Handle::Turn(axis), _) => {
+                let n = self.axes[axis];
                 let towards = n.dot(&ray.direction);
                 let met = ray.at(n.dot(&(self.origin - ray.origin)) / towards) - self.origin;
-                let [u, v] = across(axis);
-                (towards.abs() > 1e-2).then(|| met.dot(&v).atan2(met.dot(&u)))
+                (towards.abs() > 1e-2).then(|| self.angle(axis, &met))
             }
         }
+    }
+
+    /// The angle of a direction about an axis [rad].
+    fn angle(&self, axis: usize, direction: &Vec3) -> f64 {
+        let [u, v] = self.across(axis);
+        direction.dot(&v).atan2(direction.dot(&u))
     }
 }
 
 impl Drag {
     /// How far it was dragged once the cursor is at `at`. None where that cannot be told, seen from there.
     pub fn change(&self, ray: &Ray, at: Pos2, snaps: bool) -> Option<Change> {
-        let by = self.gizmo.place(self.handle, ray)? - self.from;
+        let by = self.gizmo.place(self.handle, self.reading, ray, at)? - self.from;
         Some(match self.handle {
             Handle::Move(axis) => {
                 let step = round_step(0.1 * self.gizmo.size);
-                Change::Move(unit(axis) * if snaps { (by / step).round() * step } else { by })
+                Change::Move(self.gizmo.axes[axis] * if snaps { (by / step).round() * step } else { by })
             }
             Handle::Turn(axis) => {
                 let half = std::f64::consts::PI;
@@ -142,13 +215,22 @@ impl Drag {
 }
 
 impl Change {
-    /// As a motion of the world about a point.
+    /// As a motion of the world about a point, along the world's axes.
     pub fn motion(&self, origin: &Vec3) -> Transform {
         let about = |rotation: Quat, scale: f64| Transform::from_parts((origin - rotation * origin * scale).into(), rotation, scale);
         match *self {
             Self::Move(by) => Transform::from_parts(by.into(), Quat::identity(), 1.0),
-            Self::Turn(axis, angle) => about(Quat::from_scaled_axis(unit(axis) * angle), 1.0),
+            Self::Turn(axis, angle) => about(Quat::from_scaled_axis(WORLD[axis] * angle), 1.0),
             Self::Scale(factor) => about(Quat::identity(), factor),
+        }
+    }
+
+    /// How much it is, in words, along the world's axes.
+    pub fn told(&self) -> String {
+        match *self {
+            Self::Move(by) => format::length(by.iter().sum()),
+            Self::Turn(_, angle) => format!("{:.1}°", angle.to_degrees()),
+            Self::Scale(factor) => format!("×{factor:.3}"),
         }
     }
 
@@ -178,15 +260,6 @@ fn distance(at: Pos2, a: Pos2, b: Pos2) -> f32 {
     (a + along * t).distance(at)
 }
 
-fn unit(axis: usize) -> Vec3 {
-    Vec3::from_fn(|i, _| if i == axis { 1.0 } else { 0.0 })
-}
-
-/// The axes across one, so that they turn about it in its direction.
-fn across(axis: usize) -> [Vec3; 2] {
-    [unit((axis + 1) % 3), unit((axis + 2) % 3)]
-}
-
 /// 1, 2 or 5 times a power of ten, not above `length`.
 fn round_step(length: f64) -> f64 {
     let digit = 10f64.powf(length.log10().floor());
@@ -199,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    const GIZMO: Gizmo = Gizmo { origin: Vec3::new(1.0, 2.0, 3.0), size: 1.0, scales: true };
+    const GIZMO: Gizmo = Gizmo { origin: Vec3::new(1.0, 2.0, 3.0), size: 1.0, axes: WORLD, subject: Subject::Body { scales: true } };
 
     /// Straight from the front, a metre is a hundred points.
     fn project(p: &Vec3) -> Option<Pos2> {
@@ -220,7 +293,7 @@ mod tests {
     fn handles_are_found_where_they_are_drawn() {
         let lines = GIZMO.lines(project);
         assert_eq!(lines.len(), 7);
-        let without_box = Gizmo { scales: false, ..GIZMO }.lines(project);
+        let without_box = Gizmo { subject: Subject::Body { scales: false }, ..GIZMO }.lines(project);
         assert!(without_box.len() == 6 && without_box.iter().all(|line| line.handle != Handle::Scale));
         let at = |x: f64, y: f64| hit(&lines, project(&Vec3::new(x, y, 0.0)).unwrap());
         assert_eq!((at(1.0, 2.0), at(1.5, 2.02), at(0.98, 2.9)), (Some(Handle::Scale), Some(Handle::Move(0)), Some(Handle::Move(1))));
@@ -242,6 +315,37 @@ mod tests {
         let Change::Scale(factor) = drag(Handle::Scale, [1.0, 2.0], [2.2, 2.0], false) else { panic!() };
         assert!((factor - 2.0).abs() < 1e-6, "{factor}");
         assert_eq!(drag(Handle::Scale, [1.0, 2.0], [1.0, 2.0], true), Change::Scale(1.0));
+    }
+
+    /// A plane has an arrow and two arcs, which can be dragged also where they are seen from their end or their edge.
+    #[test]
+    fn a_plane_is_dragged_from_every_side() {
+        let axes = [WORLD[2], WORLD[0], WORLD[1]];
+        let level = Gizmo { axes, subject: Subject::Plane, ..GIZMO };
+        let lines = level.lines(project);
+        assert_eq!(lines.iter().map(|line| line.handle).collect::<Vec<_>>(), [Handle::Move(2), Handle::Turn(0), Handle::Turn(1)]);
+        // Arcs lie about its direction: all of them is above the plane or little below.
+        assert!(lines.iter().flat_map(|line| &line.points).all(|point| point.y < -190.0));
+        let at = |x: f64, y: f64| (ray(x, y), project(&Vec3::new(x, y, 0.0)).unwrap());
+        let dragged = |gizmo: &Gizmo, handle: Handle, from: [f64; 2], to: [f64; 2], snaps: bool| {
+            let ((from_ray, from), (to_ray, to)) = (at(from[0], from[1]), at(to[0], to[1]));
+            gizmo.take(handle, &from_ray, from).unwrap().change(&to_ray, to, snaps).unwrap()
+        };
+        let Change::Move(by) = dragged(&level, Handle::Move(2), [1.0, 2.5], [1.2, 2.75], false) else { panic!() };
+        assert!((by - Vec3::y() * 0.25).norm() < 1e-12, "{by:?}");
+        let Change::Turn(0, angle) = dragged(&level, Handle::Turn(0), [1.0, 2.72], [0.28, 2.0], false) else { panic!() };
+        assert!((angle - std::f64::consts::FRAC_PI_2).abs() < 1e-12, "{angle}");
+        // Seen from its edge, the nearer half of the ring is what is dragged.
+        let on_edge = |degrees: f64| [1.0, 2.0 + RING * degrees.to_radians().cos()];
+        let Change::Turn(1, angle) = dragged(&level, Handle::Turn(1), on_edge(30.0), on_edge(60.0), false) else { panic!() };
+        assert!((angle.to_degrees() - 30.0).abs() < 1e-6, "{angle}");
+        // Where the arrow points at the eye, up is out.
+        let upright = Gizmo { axes: WORLD, subject: Subject::Plane, ..GIZMO };
+        let length = f64::from(LENGTH) / 100.0;
+        let Change::Move(by) = dragged(&upright, Handle::Move(2), [1.0, 2.0], [1.0, 2.0 + 0.5 * length], false) else { panic!() };
+        assert!((by - Vec3::z() * 0.5).norm() < 1e-6, "{by:?}");
+        let Change::Move(by) = dragged(&upright, Handle::Move(2), [1.0, 2.0], [1.0, 2.0 + 0.52 * length], true) else { panic!() };
+        assert!((by - Vec3::z() * 0.5).norm() < 1e-12, "{by:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What was done in the window, in its order, and the way back. A change of the scene is taken back by its document;
 //! what was done to the run is taken back by its past, which keeps what came after as another branch.
 
+use super::inside::CutPlane;
 use crate::sim::Command;
 use crate::sim::past::BranchId;
 
@@ -40,6 +41,8 @@ pub enum Entry {
     Values(Option<(u64, Vec<String>)>),
     /// What is hidden and locked: an entry of the document, too.
     Sight,
+    /// The plane that cuts bodies open was elsewhere.
+    Cut(CutPlane),
     /// Something that was done to the run.
     Run(Deed),
     /// A branch of the past was taken off the timeline.
@@ -97,9 +100,12 @@ impl Deed {
 }
 
 impl History {
-    /// Notes what was done. What was taken back before cannot be done again.
+    /// Notes what was done. What was taken back before cannot be done again, unless the entry changes nothing but what
+    /// is seen of bodies.
     pub fn push(&mut self, entry: Entry) {
-        self.redo.clear();
+        if !matches!(entry, Entry::Cut(_)) {
+            self.redo.clear();
+        }
         let goes_on = matches!(&entry, Entry::Values(Some(_))) && self.undo.last() == Some(&entry);
         if !goes_on {
             self.undo.push(entry);
@@ -159,7 +165,7 @@ impl History {
 
     /// The run has ended with its past; changes of the scene stay.
     pub fn forget_run(&mut self) {
-        let is_of_scene = |entry: &Entry| matches!(entry, Entry::Values(_) | Entry::Sight);
+        let is_of_scene = |entry: &Entry| matches!(entry, Entry::Values(_) | Entry::Sight | Entry::Cut(_));
         self.undo.retain(is_of_scene);
         self.redo.retain(is_of_scene);
         self.under_way = None;
@@ -198,6 +204,13 @@ mod tests {
         assert!(history.can(Way::Forth) && history.undo.len() == 4);
         history.push(Entry::Sight);
         assert!(!history.can(Way::Forth));
+        // Looked into elsewhere, what was taken back can still be done again.
+        let entry = history.take(Way::Back).unwrap();
+        history.done(entry, Way::Back);
+        history.push(Entry::Cut(CutPlane { turn: 0.0, tilt: 0.0, place: 0.5 }));
+        assert!(history.can(Way::Forth) && matches!(history.take(Way::Back), Some(Entry::Cut(_))));
+        let entry = history.take(Way::Forth).unwrap();
+        history.done(entry, Way::Forth);
         // Taken back and done again, it is no gesture that goes on.
         history.take(Way::Back).unwrap();
         let entry = history.take(Way::Back).unwrap();

@@ -1,8 +1,11 @@
 //! The view of the inside: where bodies are cut open, and how many layers are peeled off.
 
-use glam::Vec3;
+use glam::{Quat, Vec3};
 
+use super::gizmo::Change;
+use crate::math;
 use crate::render::{Cut, Shading, ViewOptions};
+use crate::stage::glam_vec;
 
 /// A plane of any direction, and a number of layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,17 +26,30 @@ pub struct Inside {
     pub peeled: u8,
     /// Elements stand apart, so that single ones are seen.
     pub apart: bool,
+    /// The plane has its handles in the view.
+    pub handles: bool,
+}
+
+/// Where the plane is: the values of [`Inside`] that a drag of its handles changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CutPlane {
+    /// [degrees]
+    pub turn: f32,
+    pub tilt: f32,
+    pub place: f32,
 }
 
 impl Default for Inside {
     fn default() -> Self {
         let [turn, tilt] = AXES[0].1;
-        Self { open: false, cuts: true, turn, tilt, place: 0.5, whole: false, rigids: true, peeled: 0, apart: false }
+        Self { open: false, cuts: true, turn, tilt, place: 0.5, whole: false, rigids: true, peeled: 0, apart: false, handles: true }
     }
 }
 
 /// The part of its size that an element keeps where it stands apart.
 const APART: f32 = 0.82;
+/// A plane that is tilted by its handles lies across an axis of the world that is so near its direction [rad].
+const NEAR_AXIS: f32 = 0.07;
 
 /// Turn and tilt towards the axes of the world [degrees].
 pub const AXES: [(&str, [f32; 2]); 3] = [("x", [90.0, 0.0]), ("y", [0.0, 90.0]), ("z", [0.0, 0.0])];
@@ -59,6 +75,51 @@ impl Inside {
         let Some(normal) = direction.try_normalize() else { return };
         self.tilt = normal.y.clamp(-1.0, 1.0).asin().to_degrees();
         self.turn = normal.x.atan2(normal.z).to_degrees();
+    }
+
+    /// Shows the handles of the plane, with bodies cut open, or hides them.
+    pub fn toggle_handles(&mut self) {
+        let are_shown = self.open && self.cuts && self.handles;
+        self.handles = !are_shown;
+        (self.open, self.cuts) = (self.open || self.handles, self.cuts || self.handles);
+    }
+
+    pub fn plane(&self) -> CutPlane {
+        CutPlane { turn: self.turn, tilt: self.tilt, place: self.place }
+    }
+
+    pub fn set_plane(&mut self, CutPlane { turn, tilt, place }: CutPlane) {
+        (self.turn, self.tilt, self.place) = (turn, tilt, place);
+    }
+
+    /// Unit vectors across each other, right-handed: the level one in the plane, the other one in it, its direction.
+    pub fn axes(&self) -> [Vec3; 3] {
+        let (sin, cos) = self.turn.to_radians().sin_cos();
+        let (level, normal) = (Vec3::new(cos, 0.0, -sin), self.normal());
+        [level, normal.cross(level), normal]
+    }
+
+    /// Moves the plane along its direction to a place of what reaches so far [m], within that.
+    pub fn put_at(&mut self, position: f32, reach: Option<[f32; 2]>) {
+        if let Some([low, high]) = reach.filter(|[low, high]| low < high) {
+            self.place = ((position - low) / (high - low)).clamp(0.0, 1.0);
+        }
+    }
+
+    /// Tilts the plane by a drag of one of its arcs, about an axis of those that it had when it was taken hold of:
+    /// across an axis of the world that is near, or across the nearest one if it `snaps`.
+    pub fn tilt_by(&mut self, axes: &[math::Vec3; 3], change: &Change, snaps: bool) {
+        let Change::Turn(axis, angle) = *change else { return };
+        let [about, normal] = [axes[axis], axes[2]].map(|axis| glam_vec(&axis));
+        let turned = Quat::from_axis_angle(about, angle as f32) * normal;
+        let along = turned.abs();
+        let nearest = match along.max_element() {
+            largest if largest == along.x => Vec3::X,
+            largest if largest == along.y => Vec3::Y,
+            _ => Vec3::Z,
+        };
+        let axis = nearest * nearest.dot(turned).signum();
+        self.point_along(if snaps || turned.angle_between(axis) < NEAR_AXIS { axis } else { turned });
     }
 
     /// Hides the other side of the same plane.
@@ -109,6 +170,47 @@ mod tests {
         assert_eq!((of_nothing.cut, of_nothing.shading, of_nothing.tet_size), (None, Shading::Tets, 1.0));
         let peeled = Inside { apart: true, peeled: 3, whole: true, ..inside }.options(ViewOptions::default(), Some([0.0, 1.0]));
         assert!(peeled.peeled == 3 && peeled.tet_size == APART && peeled.cut.is_some_and(|cut| !cut.exact && cut.rigids));
+    }
+
+    #[test]
+    fn the_plane_is_tilted_and_moved_within_what_it_cuts() {
+        let mut inside = Inside::default();
+        for direction in [Vec3::X, Vec3::Y, -Vec3::Y, Vec3::new(0.3, -0.8, 0.5), Vec3::new(-2.0, 0.1, -1.0)] {
+            inside.point_along(direction);
+            let [level, across, normal] = inside.axes();
+            assert!((level.cross(across) - normal).length() < 1e-6 && level.y.abs() < 1e-6, "{direction:?}");
+            assert!((normal - direction.normalize()).length() < 1e-5);
+        }
+        let axes = |inside: &Inside| inside.axes().map(|axis| math::Vec3::new(axis.x.into(), axis.y.into(), axis.z.into()));
+        let tilted = |axis: usize, degrees: f64, snaps: bool| {
+            let mut inside = Inside::default();
+            let axes = axes(&inside);
+            inside.tilt_by(&axes, &Change::Turn(axis, degrees.to_radians()), snaps);
+            inside
+        };
+        // From the x axis: about the level axis upwards or downwards, about the vertical to the side.
+        assert!((tilted(0, -30.0, false).tilt - 30.0).abs() < 1e-3 && (tilted(1, 30.0, false).turn - 120.0).abs() < 1e-3);
+        let [near, other, forced] = [tilted(0, -87.0, false), tilted(1, 3.0, false), tilted(1, 50.0, true)];
+        assert_eq!(near.normal(), Vec3::Y, "an axis that is near");
+        assert_eq!(([other.turn, other.tilt], forced.normal()), (AXES[0].1, -Vec3::Z));
+        assert!((tilted(1, 50.0, false).normal().z + 50f32.to_radians().sin()).abs() < 1e-5);
+
+        let mut moved = Inside::default();
+        moved.put_at(1.5, Some([1.0, 3.0]));
+        assert_eq!((moved.place, moved.position(Some([1.0, 3.0]))), (0.25, Some(1.5)));
+        moved.put_at(9.0, Some([1.0, 3.0]));
+        assert_eq!(moved.place, 1.0, "not beyond the bodies");
+        moved.put_at(2.0, None);
+        moved.put_at(2.0, Some([2.0, 2.0]));
+        assert_eq!(moved.place, 1.0, "of nothing it stays");
+        let mut shown = Inside { open: false, cuts: false, ..Inside::default() };
+        shown.toggle_handles();
+        assert!(shown.open && shown.cuts && shown.handles, "with what they are for");
+        shown.toggle_handles();
+        assert!(shown.open && shown.cuts && !shown.handles);
+        let (before, mut after) = (moved.plane(), tilted(0, -30.0, false));
+        after.set_plane(before);
+        assert_eq!(after.plane(), before);
     }
 
     #[test]

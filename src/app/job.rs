@@ -108,6 +108,11 @@ impl Job {
         self.discard.is_cancelled()
     }
 
+    /// What is cancelled once the work is to be thrown away, for work that asks itself.
+    pub fn discard_token(&self) -> &CancelToken {
+        &self.discard
+    }
+
     pub fn report(&self, stage: &'static str, part: f64) {
         self.discard.report(stage, part as f32);
     }

@@ -5,6 +5,7 @@
 
 mod advice;
 mod autosave;
+mod brush;
 mod coloring;
 mod contacts;
 mod document;
@@ -71,8 +72,18 @@ pub enum SceneSource {
     Path(PathBuf),
     /// A recorded session, which is repeated to its end.
     Session(PathBuf),
-    /// Another one, with values changed as by `--set`.
-    Edited(Box<SceneSource>, Vec<String>),
+    /// Another one, with values changed as by `--set` since it was read.
+    Edited(Box<SceneSource>, Vec<String>, ReadScene),
+}
+
+/// A scene as it was read once; what is in its file by now does not matter.
+#[derive(Clone, Debug)]
+pub struct ReadScene(std::sync::Arc<crate::scene::Scene>);
+
+impl PartialEq for ReadScene {
+    fn eq(&self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// Endings of the files of sessions.
@@ -87,7 +98,7 @@ impl SceneSource {
 
     /// Where it comes from, without changed values.
     fn base(&self) -> &Self {
-        if let Self::Edited(base, _) = self { base.base() } else { self }
+        if let Self::Edited(base, ..) = self { base.base() } else { self }
     }
 
     /// Whether it is the open scene, built again with what was changed in the window.
@@ -97,7 +108,7 @@ impl SceneSource {
 
     /// The values that are changed.
     fn set(&self) -> &[String] {
-        if let Self::Edited(_, set) = self { set } else { &[] }
+        if let Self::Edited(_, set, _) = self { set } else { &[] }
     }
 
     /// What `pliant run` calls it.
@@ -106,7 +117,7 @@ impl SceneSource {
             Self::Default => crate::scene::gallery()[0].name.to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) | Self::Session(path) => path.to_string_lossy().into_owned(),
-            Self::Edited(base, _) => base.scene(),
+            Self::Edited(base, ..) => base.scene(),
         }
     }
 
@@ -116,7 +127,7 @@ impl SceneSource {
             Self::Default => "gallery".to_owned(),
             Self::Gallery(name) => name.clone(),
             Self::Path(path) | Self::Session(path) => file_name(path),
-            Self::Edited(base, _) => base.label(),
+            Self::Edited(base, ..) => base.label(),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::mesh::open_mesh;
 use crate::model::{Mobility, ModelBuilder, Obstacle, RigidBody};
 use crate::render::{Camera, Light};
 use crate::scene::{self, BackendChoice, Diagnostic, Place, Scene, SceneError, Transform};
-use crate::sim::{Command, Options, Session, Simulation};
+use crate::sim::{Command, Options, SessionTree, Simulation};
 use crate::stage;
 use crate::step::StepReport;
 
@@ -52,16 +52,18 @@ fn open(
     let start = Instant::now();
     // A session that is changed begins anew: it is not repeated.
     let session = match source.base() {
-        SceneSource::Session(path) => Some(Session::read(path).map_err(sentence)?),
+        SceneSource::Session(path) => Some(SessionTree::read(path).map_err(sentence)?),
         _ => None,
     };
-    let name_of_scene = session.as_ref().map_or_else(|| source.scene(), |session| session.header.scene.clone());
-    let set_before = session.as_ref().map_or(&[][..], |session| &session.header.set);
-    let read = match source.base() {
-        SceneSource::Path(_) | SceneSource::Session(_) => Scene::load(&name_of_scene, set_before),
-        _ => Scene::builtin(&name_of_scene),
+    // All its branches have the same start.
+    let header = session.as_ref().map(|session| &session.current().session.header);
+    let name_of_scene = header.map_or_else(|| source.scene(), |header| header.scene.clone());
+    let set_before = header.map_or(&[][..], |header| &header.set);
+    let read = match (source, source.base()) {
+        (SceneSource::Edited(.., read), _) => read.0.clone(),
+        (_, SceneSource::Path(_) | SceneSource::Session(_)) => Arc::new(Scene::load(&name_of_scene, set_before).map_err(mistakes)?),
+        _ => Arc::new(Scene::builtin(&name_of_scene).map_err(mistakes)?),
     };
-    let read = Arc::new(read.map_err(mistakes)?);
     let scene = read.edited(source.set()).map_err(mistakes)?;
     // A session is repeated last, which takes longest.
     let is_repeated = matches!(source, SceneSource::Session(_));
@@ -90,7 +92,7 @@ fn open(
     // The message says in full what was wrong.
     notes.retain(|note| checkups.is_empty() || !note.ends_with(scene::MENDED));
     // A session is repeated where it was recorded.
-    let recorded_on = session.as_ref().and_then(|session| BackendChoice::from_name(&session.header.backend));
+    let recorded_on = header.and_then(|header| BackendChoice::from_name(&header.backend));
     let options = Options { backend: recorded_on.or(backend), device: Some(device.clone()), ..Options::default() };
     let subject = Subject {
         name: built.name.clone(),
@@ -189,7 +191,7 @@ impl Engine for Still {
         Err("nothing came of this mesh that could move".into())
     }
 
-    fn session(&mut self) -> Result<Session, String> {
+    fn session(&mut self) -> Result<SessionTree, String> {
         Err("nothing was done here that could be saved".into())
     }
 

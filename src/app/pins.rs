@@ -9,7 +9,7 @@ use crate::stage;
 /// A pin as the window shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PinMark {
-    /// As the scene calls the body.
+    /// As the simulation calls the body.
     pub body: String,
     /// Place in its list of fixed parts.
     pub part: usize,
@@ -75,13 +75,14 @@ pub fn ball_at(model: &Model, hit: &Hit, radius: f64) -> Ball {
     ball_around(center, radius, *least)
 }
 
-/// A ball of a radius, but at least around nodes up to a distance from its middle [m].
-fn ball_around(center: Vec3, radius: f64, distance: f64) -> Ball {
+/// A ball of a radius, but at least around what is up to a distance from its middle [m].
+pub fn ball_around(center: Vec3, radius: f64, distance: f64) -> Ball {
     // Rounded up.
     Ball { center, radius: (radius.max(1.001 * distance) * 1e6).ceil().max(1.0) * 1e-6 }
 }
 
-fn to_micrometres(x: f64) -> f64 {
+/// Places are written so.
+pub fn to_micrometres(x: f64) -> f64 {
     (x * 1e6).round() * 1e-6
 }
 
@@ -188,6 +189,11 @@ pub fn without_balls(parts: &[(String, Extent)], goes: impl Fn(&Ball) -> bool) -
 
 /// A pin, as TOML.
 fn pin_text(balls: &[Ball]) -> String {
+    format!("{{ {} }}", spheres_text(balls))
+}
+
+/// The balls of a part of a body, as TOML.
+pub fn spheres_text(balls: &[Ball]) -> String {
     let ball = |Ball { center, radius }: &Ball| {
         format!(
             "{{ center = [{:?}, {:?}, {:?}], radius = {:?} }}",
@@ -197,7 +203,7 @@ fn pin_text(balls: &[Ball]) -> String {
             rounded(*radius)
         )
     };
-    format!("{{ spheres = [{}] }}", balls.iter().map(ball).collect::<Vec<_>>().join(", "))
+    format!("spheres = [{}]", balls.iter().map(ball).collect::<Vec<_>>().join(", "))
 }
 
 /// By way of text, so that 0.3 does not read 0.30000000000000004.

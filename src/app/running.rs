@@ -13,7 +13,7 @@ use crate::export::Subject;
 use crate::model::State;
 use crate::scene::Probe;
 use crate::sim::past::{BranchId, DEFAULT_BUDGET, Recorded, SharedPast};
-use crate::sim::{Command, Session, Simulation, TravelError};
+use crate::sim::{Command, SessionTree, Simulation, TravelError};
 use crate::stage;
 use crate::step::{StepError, StepReport};
 
@@ -37,22 +37,9 @@ impl Running {
         Ok(Self { recorded, scene, set, subject, export: None, pins: None })
     }
 
-    /// Repeats a session from its start to its end.
-    pub fn repeat(&mut self, session: &Session, cancel: &CancelToken) -> Result<(), String> {
-        if let Some(state) = &session.header.state {
-            self.recorded.resume(state).map_err(sentence)?;
-        }
-        session.check_start(self.recorded.simulation()).map_err(sentence)?;
-        let (first, last) = (session.header.first_step, session.header.last_step);
-        for step in first..=last {
-            let done = (step - first) as f32 / (last - first).max(1) as f32;
-            cancel.report("repeating the session", done);
-            session.commands_at(step).try_for_each(|command| self.recorded.apply(command)).map_err(sentence)?;
-            if step < last {
-                self.recorded.step_unless(&cancel.part(done, done)).map_err(sentence)?;
-            }
-        }
-        Ok(())
+    /// Repeats all branches of a session, and goes to the end of the current one.
+    pub fn repeat(&mut self, session: &SessionTree, cancel: &CancelToken) -> Result<(), String> {
+        self.recorded.repeat(session, cancel).map_err(sentence)
     }
 }
 
@@ -62,6 +49,9 @@ fn sentence(error: impl std::error::Error) -> String {
 
 impl Engine for Running {
     fn step(&mut self, cancel: &CancelToken) -> Result<Option<StepReport>, String> {
+        if let Some(export) = &mut self.export {
+            export.before_step(self.recorded.simulation());
+        }
         match self.recorded.step_unless(cancel) {
             Ok(report) => {
                 self.export.take_if(|export| export.follow(self.recorded.simulation(), cancel));
@@ -72,8 +62,8 @@ impl Engine for Running {
         }
     }
 
-    fn session(&mut self) -> Result<Session, String> {
-        self.recorded.simulation().session(self.scene.clone(), self.set.clone()).map_err(sentence)
+    fn session(&mut self) -> Result<SessionTree, String> {
+        self.recorded.session(self.scene.clone(), self.set.clone()).map_err(sentence)
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), String> {

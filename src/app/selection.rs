@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::body::{BodyRef, base_name};
-use crate::model::Model;
+use crate::model::{Extent, Model};
+use crate::scene::{Rename, Scene};
 
 /// An entry of the list: a table of the scene, or one copy of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,23 @@ pub struct Sight {
     hidden: BTreeSet<String>,
     /// Likewise: they cannot be picked nor changed.
     locked: BTreeSet<String>,
+}
+
+/// What is selected, apart from its place in a list, to be found again in the scene after a change.
+#[derive(Debug)]
+pub struct Known {
+    item: Item,
+    what: What,
+}
+
+#[derive(Debug, PartialEq)]
+enum What {
+    /// It goes by its path.
+    Path,
+    /// An entry of a list: its name, else what it says and which of those that say the same; and how many there are.
+    Entry { name: Option<String>, text: Option<String>, nth: usize, n: usize },
+    /// A fixed part of a body, and how many it has.
+    Pin(Extent, usize),
 }
 
 #[derive(Debug, Default)]
@@ -94,6 +112,32 @@ impl Selection {
 
     pub fn contains(&self, item: &Item) -> bool {
         self.items.contains(item)
+    }
+
+    /// What is selected in a scene.
+    pub fn known(&self, scene: &Scene) -> Vec<Known> {
+        self.items.iter().map(|item| Known { what: What::of(item, scene), item: item.clone() }).collect()
+    }
+
+    /// Selects what was `known` in a scene that has changed since, wherever it is now; what is gone is not.
+    pub fn follow(&mut self, known: Vec<Known>, scene: &Scene) {
+        let items: Vec<Item> = known.into_iter().filter_map(|known| known.what.place(known.item, scene)).collect();
+        if self.items != items {
+            self.version += 1;
+            self.items = items;
+        }
+    }
+
+    /// An entry of the scene has another name: it stays selected, hidden and locked.
+    pub fn rename(&mut self, rename: &Rename) {
+        self.version += 1;
+        for item in &mut self.items {
+            let pin = item.as_pin().and_then(|(body, part)| Some(Item::pin(&rename.name_for("body", body)?, part)));
+            *item = pin.unwrap_or_else(|| Item { path: rename.path(&item.path), copy: item.copy });
+        }
+        for names in [&mut self.sight.hidden, &mut self.sight.locked] {
+            *names = names.iter().map(|name| rename.name_for("body", name).unwrap_or_else(|| name.clone())).collect();
+        }
     }
 
     /// `order`: the list, from its top.
@@ -195,6 +239,57 @@ impl Selection {
     }
 }
 
+impl What {
+    fn of(item: &Item, scene: &Scene) -> Self {
+        if let Some((body, part)) = item.as_pin() {
+            let parts = parts_of(scene, body);
+            return parts.get(part).map_or(Self::Path, |extent| Self::Pin(extent.clone(), parts.len()));
+        }
+        let Some((list, place)) = numbered(item) else { return Self::Path };
+        let text = scene.given(&item.path);
+        let nth = (0..place).filter(|k| scene.given(&format!("{list}.{k}")) == text).count();
+        Self::Entry { name: scene.name_at(&item.path).map(str::to_owned), text, nth, n: scene.n_entries(list) }
+    }
+
+    /// The item in a scene, wherever it is there; none if it is gone.
+    fn place(self, item: Item, scene: &Scene) -> Option<Item> {
+        match self {
+            Self::Path => {
+                let has_names = item.path.split_once('.').filter(|(list, _)| ["body", "material"].contains(list));
+                has_names.is_none_or(|(list, name)| scene.names_of(list).contains(&name)).then_some(item)
+            }
+            Self::Entry { name, text, nth, n } => {
+                let (list, place) = numbered(&item)?;
+                let path = |k: usize| format!("{list}.{k}");
+                let n_now = scene.n_entries(list);
+                let of_name = name.and_then(|name| (0..n_now).find(|k| scene.name_at(&path(*k)) == Some(name.as_str())));
+                let of_text = || (0..n_now).filter(|k| scene.given(&path(*k)) == text).nth(nth);
+                // Changed in its place.
+                let place = of_name.or_else(of_text).or((n == n_now).then_some(place))?;
+                Some(Item::table(path(place)))
+            }
+            Self::Pin(extent, n) => {
+                let (body, part) = item.as_pin()?;
+                let parts = parts_of(scene, body);
+                let place = parts.iter().position(|known| *known == extent).or((n == parts.len()).then_some(part))?;
+                Some(Item::pin(body, place))
+            }
+        }
+    }
+}
+
+/// The list and the place in it of an entry that goes by its number.
+fn numbered(item: &Item) -> Option<(&str, usize)> {
+    let (list, place) = item.path.rsplit_once('.')?;
+    let goes_by_name = ["body", "material", "pin"].iter().any(|named| list.split('.').next() == Some(*named));
+    Some((list, place.parse().ok().filter(|_| !goes_by_name)?))
+}
+
+/// The fixed parts of a body of a scene.
+fn parts_of(scene: &Scene, body: &str) -> Vec<Extent> {
+    scene.live_values().fixed.into_iter().find(|fixed| fixed.body == body).map_or_else(Vec::new, |fixed| fixed.parts)
+}
+
 /// Deformable bodies, rigid ones, and obstacles.
 pub fn all_bodies(model: &Model) -> impl Iterator<Item = BodyRef> {
     let numbering = model.numbering();
@@ -224,6 +319,42 @@ mod tests {
         assert!(selection.clear() && !selection.clear());
         selection.pick(&order[2], Pick::Through, &order);
         assert_eq!(shown(&selection), "m", "a range from nothing is one");
+    }
+
+    /// Entries go by their names, else by what they say; pins by where they are.
+    #[test]
+    fn what_is_selected_is_found_again() {
+        let body = "[[body]]\nname = \"bar\"\nshape = { type = \"box\", size = [1.0, 0.2, 0.2] }\n";
+        let scene = |fix: &str, forces: &[&str]| {
+            let force = |name: &&str| format!("[[force]]\n{name}body = \"bar\"\nforce = [1, 0, 0]\n");
+            let forces: String = forces.iter().map(force).collect();
+            Scene::from_text("s", "s.toml", &format!("format = 1\n{body}fix = [{fix}]\n{forces}"), None, &[]).unwrap()
+        };
+        let [one, two] = ["{ spheres = [{ center = [0, 0, 0], radius = 0.2 }] }", "{ spheres = [{ center = [0.5, 0, 0], radius = 0.2 }] }"];
+        let named = "name = \"push\"\n";
+        let first = scene(&format!("{one}, {two}"), &["", "", named]);
+        let mut selection = Selection::default();
+        for item in [Item::table("force.1"), Item::table("force.2"), Item::pin("bar", 1), Item::table("body.bar"), Item::table("camera")] {
+            selection.pick(&item, Pick::Toggle, &[]);
+        }
+        let shown = |selection: &Selection| selection.items().iter().map(|item| item.path.clone()).collect::<Vec<_>>().join(" ");
+        let mut now = first;
+        for (then, expected) in [
+            (scene(&format!("{one}, {two}"), &["start = 1.0\n", "", "", named]), "force.2 force.3 pin.bar.1 body.bar camera"),
+            (scene(two, &[named, "", ""]), "force.2 force.0 pin.bar.0 body.bar camera"),
+            // Changed in its place; the pin is another one.
+            (scene(one, &[named, "", "end = 2.0\n"]), "force.2 force.0 pin.bar.0 body.bar camera"),
+            (scene("", &[]), "body.bar camera"),
+        ] {
+            let known = selection.known(&now);
+            selection.follow(known, &then);
+            assert_eq!(shown(&selection), expected);
+            now = then;
+        }
+        selection.hide(["bar[2]", "barn"], true);
+        selection.rename(&Rename::new("body", "bar", "rod"));
+        assert_eq!(shown(&selection), "body.rod camera");
+        assert!(selection.is_hidden("rod[2]") && selection.is_hidden("barn") && !selection.is_hidden("bar[2]"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod acts;
 mod bodies;
+mod brush;
 mod camera;
 mod checks;
 mod draft;
@@ -19,8 +20,10 @@ mod keys;
 mod logging;
 mod lookup;
 mod marks;
+mod naming;
 mod picking;
 mod pins;
+mod plane;
 mod plots;
 mod rebuild;
 mod recording;
@@ -39,6 +42,7 @@ use std::time::Duration;
 
 use egui::Rect;
 
+use super::brush::Brush;
 use super::coloring::Coloring;
 use super::contacts::Scale;
 use super::document::Document;
@@ -50,7 +54,7 @@ use super::pointer::{Input, Pointer};
 use super::recent::Recent;
 use super::recorder::Recorder;
 use super::settings::Keeper;
-use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, UiContext, UiState};
+use super::ui::{Action, After, ContactLegend, GalleryItem, Outcome, PathPurpose, ToolMarks, UiContext, UiState};
 use super::verifier::Verifier;
 use super::views::Views;
 use super::worker::{Request, Severity, Snapshot, Worker};
@@ -62,13 +66,16 @@ use crate::render::{Hit, Positions, Shading, Theme, ViewOptions};
 use crate::sim::Grip;
 use crate::stage;
 use crate::step::SurfacePositions;
+use brush::Brushing;
 use draft::Drafting;
 use ghost::Ghost;
 use gizmo::Dragged;
 use grabs::Grab;
 use jobs::Jobs;
 use lookup::{Lookup, Question};
+use naming::Labelled;
 use pins::Stroke;
+use plane::Plane;
 use recording::PastFilm;
 use rest::Rest;
 use time::Time;
@@ -95,6 +102,7 @@ pub struct Session {
     pub ui: UiState,
     /// The scene with what was changed in the window; none where nothing came of a mesh.
     document: Option<Document>,
+    labelled: Labelled,
     drafting: Drafting,
     /// What was done, in its order.
     history: History,
@@ -123,8 +131,11 @@ pub struct Session {
     /// What the open menu is about: a point of a deformable body.
     spot: Option<(Arc<Model>, Hit, BodyRef)>,
     stroke: Option<Stroke>,
+    brushing: Brushing,
     /// A handle of the gizmo is held.
     dragged: Option<Dragged>,
+    /// The plane that cuts bodies open.
+    plane: Plane,
     recent: Recent,
     gallery: Vec<GalleryItem>,
     recorder: Option<Recorder>,
@@ -185,6 +196,7 @@ impl Session {
             placed: 0,
             ui: UiState::default(),
             document: None,
+            labelled: Labelled::default(),
             drafting: Drafting::default(),
             history: History::default(),
             refused: 0,
@@ -203,7 +215,9 @@ impl Session {
             grip: Grip::default(),
             spot: None,
             stroke: None,
+            brushing: Brushing::default(),
             dragged: None,
+            plane: Plane::default(),
             recent: Recent::load(config),
             gallery: ui::gallery(),
             recorder: None,
@@ -264,7 +278,8 @@ impl Session {
             self.note_refusal(&notice);
             self.pass_on(notice);
         }
-        let before = std::mem::replace(&mut self.live, self.worker.snapshot());
+        let live = self.labelled(self.worker.snapshot());
+        let before = std::mem::replace(&mut self.live, live);
         let shown = self.look_at(self.live.clone());
         self.note_news(&before);
         self.end_step_of_run();
@@ -313,10 +328,10 @@ impl Session {
     fn stage(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>, graphics: &mut Graphics) {
         self.stop_recording();
         graphics.renderer.set_stage(&stage::stage(&scene.model, scene.light));
-        (self.coloring, self.drafting) = (None, Drafting::default());
+        (self.coloring, self.drafting, self.brushing) = (None, Drafting::default(), Brushing::default());
         self.rigid_corners = inside::rigid_corners(&scene.model);
         self.points = Points::of_scene(&scene.probes);
-        self.open_document(scene);
+        self.open_document(scene, before);
         self.marked = 0;
         self.staged = scene.generation;
         self.builds_change = false;
@@ -340,6 +355,7 @@ impl Session {
             self.keep_view(before, scene);
         } else {
             self.open_view(scene);
+            self.ui.brush = Brush::default();
             self.scale = Scale::default();
             self.ui.import_open = true;
         }
@@ -376,8 +392,9 @@ impl Session {
         let adapter = graphics.device.info.name.clone();
         let grabs = self.grab_marks();
         let gizmo = self.gizmo_view(context.input(|input| input.pointer.latest_pos()));
+        let (plane, open_sections) = (self.plane_view(context), self.open_sections(graphics));
         let contacts = self.ui.contacts.then(|| ContactLegend { force: self.scale.force, count: self.contacts().len() });
-        let (tip, marks) = (self.contact_tip(context), self.tool_marks());
+        let (tip, marks) = (self.contact_tip(context), ToolMarks { brush: self.brush_mark_at_mouse(context), ..self.tool_marks() });
         let cut_at = self.ui.inside.open.then(|| self.ui.inside.position(self.reach_of_cut())).flatten();
         let checks = self.verifier.board();
         self.log_checks(&checks);
@@ -404,11 +421,12 @@ impl Session {
                 grabs: &grabs,
                 frame: self.stroke.as_ref().and_then(Stroke::frame),
                 grip: self.grip,
-                gizmo: gizmo.as_ref(),
+                gizmos: [gizmo.as_ref(), plane.as_ref()],
                 contacts,
                 tip: tip.clone(),
                 marks: marks.clone(),
                 cut_at,
+                open_sections: &open_sections,
                 coloring: self.coloring,
                 adapter: &adapter,
                 picture: graphics.view_texture,
@@ -435,7 +453,9 @@ impl Session {
                 self.viewpoint.release();
             }
             if let Some(input) = self.pointer_input(context, event)
+                && !self.plane_takes(&input, context.input(|input| input.modifiers.command || input.modifiers.shift))
                 && !self.gizmo_takes(&input, context.input(|input| input.modifiers.command))
+                && !self.brush_takes(&input, event)
                 && let Some(effect) = self.pointer.handle(input)
             {
                 self.apply_effect(effect);
@@ -466,7 +486,9 @@ impl Session {
         self.look_at_jobs(context, graphics);
         self.look_at_draft(context, graphics);
         self.paint_pins(context);
+        self.note_plane(context);
         self.answer(graphics, context);
+        self.look_at_brush(context, graphics);
         self.mark_selection(graphics);
         self.place_ghost(graphics);
         self.want();
@@ -501,7 +523,8 @@ impl Session {
 
     /// The window lost the focus: the release of a button may never come.
     pub fn cancel(&mut self) {
-        self.dragged = None;
+        self.give_up_drag();
+        self.cancel_brush();
         if let Some(effect) = self.pointer.handle(Input::Cancel) {
             self.apply_effect(effect);
         }

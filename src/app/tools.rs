@@ -17,6 +17,8 @@ pub enum Tool {
     Probe,
     /// A face of a body, along which bodies are cut open.
     Face,
+    /// A material that is painted onto soft bodies.
+    Brush,
 }
 
 impl Tool {
@@ -25,6 +27,7 @@ impl Tool {
         match self {
             Self::Ruler => "Click two points of bodies to measure between them   ·   Esc ends",
             Self::Face => "Click a face of a body to cut along it   ·   Esc ends",
+            Self::Brush => "Drag over a soft body   ·   Alt erases   ·   Ctrl + wheel: radius   ·   Esc ends",
             Self::Probe => "Click a point of a soft body to plot how it moves   ·   Esc ends",
         }
     }

@@ -12,7 +12,7 @@ use crate::export::{Recording, RecordingError};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
                   pliant export run.pliant --out film.mp4 --size 1920x1080\n  \
-                  pliant export run.pliant --out bodies.glb --out fields.pvd --fps 60")]
+                  pliant export run.pliant --out bodies.glb --out fields.pvd --fps 60   also between recorded frames")]
 pub struct ExportArgs {
     /// Recording that `pliant run SCENE --out NAME.pliant` wrote
     recording: PathBuf,
@@ -42,11 +42,11 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let taken = (0..recording.len()).try_for_each(|k| {
         let interrupted = |_| Failure::Run(format!("interrupted after {k} of {} frames; all files end there", recording.len()));
         cancel.check().map_err(interrupted)?;
-        results.take_frame(&recording.frame(k)?)?;
+        results.take_frame(recording.frame(k)?)?;
         bar.inc(1);
         Ok(())
     });
-    let finished = results.finish();
+    let finished = results.finish(&cancel);
     taken.and(finished)
 }
 

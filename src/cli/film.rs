@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::export::Subject;
+use crate::export::{Frame, Subject};
 use crate::gpu;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::record::{FilmFormat, FilmWriter, RecordError};
 use crate::render::{Camera, Image, Light, Overlays, Positions, RenderError, RenderOptions, Renderer, ViewOptions};
 use crate::sim::Simulation;
-use crate::sim::past::Picture;
 use crate::stage;
 use crate::step::{StepError, SurfacePositions};
 
@@ -48,13 +47,13 @@ impl Moment {
         })
     }
 
-    pub fn of(picture: &Picture, model: &Model) -> Self {
-        let surface = model.surface_positions(&picture.positions);
+    pub fn of(frame: &Frame, model: &Model) -> Self {
+        let surface = model.surface_positions(&frame.node_positions(model));
         Self {
             surface: SurfacePositions::Host(surface.iter().map(stage::vertex).collect()),
-            rigid_poses: picture.rigid_poses.clone(),
-            obstacle_poses: picture.obstacle_poses.clone(),
-            attachments: picture.details.attachments.clone(),
+            rigid_poses: frame.rigid_poses.clone(),
+            obstacle_poses: frame.obstacle_poses.clone(),
+            attachments: frame.attachments.clone(),
         }
     }
 }
@@ -103,7 +102,7 @@ impl Film {
     }
 
     /// Draws a moment, which is shown for `n` frames.
-    pub fn take(&mut self, moment: &Moment, n: u64) -> Result<(), Failure> {
+    pub fn take(&mut self, moment: &Moment, n: usize) -> Result<(), Failure> {
         let image = self.painter.draw(moment, &self.camera)?;
         for (_, writer) in &mut self.writers {
             (0..n).try_for_each(|_| writer.push(image.clone()))?;

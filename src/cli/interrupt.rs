@@ -15,7 +15,7 @@ pub fn token() -> CancelToken {
             std::process::exit(KILLED_BY_INTERRUPT);
         }
         on_interrupt.cancel();
-        eprintln!("interrupted: what there is so far is being finished; once more ends at once");
+        eprintln!("interrupted: it ends in order; once more ends at once");
     };
     ctrlc::set_handler(handler).unwrap_or_default();
     cancel

@@ -31,7 +31,6 @@ mod interrupt;
 mod mesh;
 mod results;
 mod run;
-mod sampler;
 mod thumbnails;
 mod verify;
 mod voice;

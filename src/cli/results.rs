@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::Failure;
 use super::film::{Film, Moment};
-use super::sampler::{Due, Sampler};
-use crate::export::{Exporter, Format, Frame, Frames, Subject, exporter};
+use crate::cancel::CancelToken;
+use crate::export::{Due, Exporter, Format, Frame, Sampler, Subject, exporter};
 use crate::gpu;
 use crate::record::{Clock, FilmFormat};
 use crate::sim::Simulation;
@@ -76,9 +76,8 @@ fn target(path: &Path) -> Result<Target, Failure> {
 /// All results of a run that are asked for.
 pub struct Results {
     subject: Subject,
-    sampler: Sampler,
-    /// If anything but pictures is wanted.
-    frames: Option<Frames>,
+    /// If anything is wanted.
+    sampler: Option<Sampler>,
     exporters: Vec<(PathBuf, Box<dyn Exporter>)>,
     film: Option<Film>,
 }
@@ -98,9 +97,10 @@ impl Results {
             }
         }
         let film = if films.is_empty() { None } else { Some(Film::start(&films, &subject, adapter)?) };
-        let frames = (!exporters.is_empty()).then(|| Frames::new(&subject.model)).transpose();
-        let frames = frames.map_err(|error| Failure::Input(error.to_string()))?;
-        Ok(Self { subject, sampler: Sampler::new(clock), frames, exporters, film })
+        let is_wanted = film.is_some() || !exporters.is_empty();
+        let sampler = is_wanted.then(|| Sampler::new(clock, &subject.model)).transpose();
+        let sampler = sampler.map_err(|error| Failure::Input(error.to_string()))?;
+        Ok(Self { subject, sampler, exporters, film })
     }
 
     /// The device that draws, for the simulation to compute on.
@@ -108,48 +108,50 @@ impl Results {
         self.film.as_ref().map(Film::device)
     }
 
-    /// Looks at a simulation before its next step: a film shows what is between the two ends of a step, too.
+    /// Looks at a simulation before its next step: frames may be due between the two ends of it.
     pub fn before_step(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
-        if self.film.is_some() { Ok(self.sampler.before_step(simulation)?) } else { Ok(()) }
+        Ok(self.sampler.as_mut().map_or(Ok(()), |sampler| sampler.before_step(simulation))?)
     }
 
-    /// Takes what is due of a simulation: films show each frame at its time, data are those of the step.
+    /// Takes the frames of a simulation that are due, each at its time.
     pub fn take(&mut self, simulation: &mut Simulation) -> Result<(), Failure> {
-        let due = self.sampler.take(simulation)?;
-        if due.is_empty() {
-            return Ok(());
-        }
-        if let Some(frames) = &self.frames {
-            let frame = frames.take(simulation)?;
-            self.export(&frame)?;
-        }
-        let Some(film) = &mut self.film else { return Ok(()) };
-        match due {
-            Due::Now(n) => film.take(&Moment::now(simulation)?, n),
-            Due::Between(pictures) => pictures.iter().try_for_each(|picture| film.take(&Moment::of(picture, simulation.model()), 1)),
+        let Some(sampler) = &mut self.sampler else { return Ok(()) };
+        match sampler.take(simulation)? {
+            Due::Between(frames) => frames.iter().try_for_each(|frame| self.put(frame)),
+            Due::Now(times) => {
+                if !self.exporters.is_empty() {
+                    for time in &times {
+                        let frame = sampler.now(simulation, *time)?;
+                        export(&mut self.exporters, &frame)?;
+                    }
+                }
+                match &mut self.film {
+                    Some(film) if !times.is_empty() => film.take(&Moment::now(simulation)?, times.len()),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 
-    /// Takes a frame of a recording if one is due; a film shows what is between it and the one before, too.
-    pub fn take_frame(&mut self, frame: &Frame) -> Result<(), Failure> {
-        let pictures = self.sampler.take_frame(frame, &self.subject.model);
-        if pictures.is_empty() {
-            return Ok(());
-        }
-        self.export(frame)?;
-        let (Some(film), model) = (&mut self.film, &self.subject.model) else { return Ok(()) };
-        pictures.iter().try_for_each(|picture| film.take(&Moment::of(picture, model), 1))
+    /// Takes a frame of a recording, and gives what is due between it and the one before.
+    pub fn take_frame(&mut self, frame: Frame) -> Result<(), Failure> {
+        let due = self.sampler.as_mut().map(|sampler| sampler.take_frame(frame)).unwrap_or_default();
+        due.iter().try_for_each(|frame| self.put(frame))
     }
 
-    fn export(&mut self, frame: &Frame) -> Result<(), Failure> {
-        self.exporters.iter_mut().try_for_each(|(_, exporter)| exporter.write(frame)).map_err(Failure::from)
+    fn put(&mut self, frame: &Frame) -> Result<(), Failure> {
+        export(&mut self.exporters, frame)?;
+        self.film.as_mut().map_or(Ok(()), |film| film.take(&Moment::of(frame, &self.subject.model), 1))
     }
 
-    /// Completes all files, whatever happened before, and says what there is; the first failure of that, if any.
-    pub fn finish(self) -> Result<(), Failure> {
+    /// Completes all files, whatever happened before, and says what there is; the first failure of that, if any. After
+    /// an interruption what there is so far is completed; one that comes only now ends that: nothing is left of files
+    /// that are not whole.
+    pub fn finish(self, interrupted: &CancelToken) -> Result<(), Failure> {
+        let cancel = if interrupted.is_cancelled() { CancelToken::default() } else { interrupted.clone() };
         let mut outcome = Ok(());
         for (path, exporter) in self.exporters {
-            match exporter.finish() {
+            match exporter.finish(&cancel) {
                 Ok(written) => {
                     let files = if written.files.is_empty() { String::new() } else { format!("; {}", written.files) };
                     say!("{} frames, {}: {}{files}", written.frames, size_of(written.bytes), path.display());
@@ -166,6 +168,10 @@ impl Results {
         }
         outcome
     }
+}
+
+fn export(exporters: &mut [(PathBuf, Box<dyn Exporter>)], frame: &Frame) -> Result<(), Failure> {
+    exporters.iter_mut().try_for_each(|(_, exporter)| exporter.write(frame)).map_err(Failure::from)
 }
 
 fn size_of(bytes: u64) -> String {

@@ -1,7 +1,7 @@
 //! `pliant run`: a scene without a window.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -17,7 +17,9 @@ use crate::output::check_writable;
 use crate::scene::{BackendChoice, Built, Scene, build_unless};
 use crate::sim::report::Report;
 use crate::sim::warnings::{Kind, Warnings};
-use crate::sim::{Health, Options, ResumedParams, Session, SessionHeader, Simulation, SimulationError, instructions};
+use crate::sim::{
+    BranchId, Health, Options, ResumedParams, Session, SessionHeader, SessionTree, Simulation, SimulationError, instructions,
+};
 use crate::step::StepError;
 
 #[derive(Args)]
@@ -27,7 +29,8 @@ use crate::step::StepError;
                   pliant run --drop model.stl --out model.png                  does a mesh land and stay whole?\n  \
                   pliant run scene.toml --out fields.pvd --trace numbers.csv   fields, and numbers of each step\n  \
                   pliant run scene.toml --steps 100 --save start.state --strict   fails unless every step was solved\n  \
-                  pliant run --replay gallery.session                          what was done in the window, bit for bit")]
+                  pliant run --replay gallery.session                          what was done in the window, bit for bit\n  \
+                  pliant run --replay pliant-session-1.session --branch 2      another branch of it")]
 pub struct RunArgs {
     /// Scene file, mesh file, or name of a scene of the gallery
     #[arg(required_unless_present_any = ["drop", "replay"])]
@@ -78,6 +81,9 @@ pub struct RunArgs {
     /// session's]; gallery.session is inside the program
     #[arg(long, value_name = "SESSION")]
     replay: Option<PathBuf>,
+    /// Branch of the session that is repeated, by its number in the window [default: the one that was current]
+    #[arg(long, value_name = "N", requires = "replay")]
+    branch: Option<BranchId>,
 }
 
 #[derive(Args)]
@@ -100,7 +106,7 @@ struct Kept {
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let (start, cancel) = (Instant::now(), interrupt::token());
-    let session = args.replay.as_deref().map(Session::read).transpose()?;
+    let session = args.replay.as_deref().map(|path| session(path, args.branch)).transpose()?;
     let flags = flags(args, session.as_ref());
     let built = build_unless(&scene(args, session.as_ref(), &flags)?, &cancel);
     if cancel.is_cancelled() {
@@ -153,7 +159,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let computed = compute(&mut simulation, session.as_ref(), steps, &mut kept, &cancel);
     let Kept { figures, results, warnings } = kept;
     // Results and figures up to a failure are kept.
-    let finished = results.finish();
+    let finished = results.finish(&cancel);
     let summary = figures.finish(&mut simulation, matches!(computed, Ok(done) if done == steps));
     let done = computed?;
     finished?;
@@ -180,6 +186,20 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         true => strict(&summary, &warnings),
         false => Ok(()),
     }
+}
+
+/// A branch of a saved session: the one that is asked for, else the one that was current.
+fn session(path: &Path, branch: Option<BranchId>) -> Result<Session, Failure> {
+    let tree = SessionTree::read(path)?;
+    let id = branch.unwrap_or(tree.current().id);
+    let all: Vec<String> = tree.branches().iter().map(|branch| branch.id.to_string()).collect();
+    let Some(found) = tree.branch(id) else {
+        return Err(Failure::Input(format!("{} has no branch {id}; it has {}", path.display(), all.join(", "))));
+    };
+    if all.len() > 1 {
+        tell!("branch {id} of the session, which has {}", all.join(", "));
+    }
+    Ok(found.session.clone())
 }
 
 /// One line for each kind of warning, with the steps that it is about, and for each body that hangs.

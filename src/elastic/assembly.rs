@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, Forces, Tangents};
+use super::elements::{CornerForces, CornerGradients, Forces, Tangents};
 use super::patches::EdgeBlock;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
@@ -364,17 +364,15 @@ where
         return block;
     }
     let ratio = edge_tets.first().map_or(T::default(), |item| tangents.gradients[Tet4::edge_of(*item).0].0[0][3]);
-    let mut t = [[T::default(); 4]; 3];
+    let (mut t, mut of_volume) = ([[T::default(); 4]; 3], [[T::default(); 4]; 3]);
     let mut is_mixed = !tangents.edges.is_empty();
     for item in edge_tets {
         let (tet, [i, j]) = Tet4::edge_of(*item);
         let gradients = &tangents.gradients[tet].0;
-        let (ai, aj) = (&gradients[i], &gradients[j]);
-        is_mixed |= ai[3] != ratio;
-        for c in 0..3 {
-            for r in 0..4 {
-                t[c][r] += ai[r] * aj[c];
-            }
+        is_mixed |= gradients[i][3] != ratio;
+        add_outer(&mut t, &gradients[i], &gradients[j]);
+        if let Some(CornerGradients(gradients)) = tangents.volume_gradients.get(tet) {
+            add_outer(&mut of_volume, &gradients[i], &gradients[j]);
         }
     }
     if is_mixed {
@@ -382,11 +380,23 @@ where
     }
     let mut block = warped_block(&t, ratio);
     if !tangents.volume_gradients.is_empty() {
-        for item in edge_tets {
-            add_volume_block(&mut block, tangents, *item);
+        for c in 0..3 {
+            for r in 0..3 {
+                block[c][r] += of_volume[c][r];
+            }
         }
     }
     block
+}
+
+/// Adds `a b^T`, by columns. (Of all four numbers of a: that is a register.)
+#[inline(always)]
+fn add_outer<T: Copy + AddAssign + Mul<Output = T>>(sum: &mut [[T; 4]; 3], a: &[T; 4], b: &[T; 4]) {
+    for c in 0..3 {
+        for r in 0..4 {
+            sum[c][r] += a[r] * b[c];
+        }
+    }
 }
 
 /// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.

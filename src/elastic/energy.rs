@@ -216,17 +216,18 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
     let time = Lanes::splat(simd, way.time);
     let end: Matrix<S> = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
     let state = &remembered.state[..M::STATE_ROWS];
+    let damping = way.damping.filter(|_| run.stiffness_damping > 0.0);
     let (mut q, mut q_end) = (remembered.rotation, remembered.rotation);
-    if M::TANGENT != Tangent::Warped || way.turns_frames {
+    // A tangent counts on the frame in any case.
+    if (M::IS_FRAMED || damping.is_some()) && (M::TANGENT != Tangent::Warped || way.turns_frames) {
         q = remembered.follow(simd, &element, &gradient);
         q_end = Remembered { rotation: q, ..remembered }.follow(simd, &element, &end);
     }
-    let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
-    let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
-    let at = model.kinematics(&at);
-    let gain = model.energy(element.volume, &model.kinematics(&at_end)) - model.energy(element.volume, &at);
-    match way.damping {
-        Some(damping) if run.stiffness_damping > 0.0 => {
+    let at = model.kinematics(&Deformation { gradient, rotation: rotation::matrices(&q), state });
+    let at_end = model.kinematics(&Deformation { gradient: end, rotation: rotation::matrices(&q_end), state });
+    let gain = model.energy(element.volume, &at_end) - model.energy(element.volume, &at);
+    match damping {
+        Some(damping) => {
             let change = model.differential(&at, &model.moduli(element.volume, &at), &rates);
             let part = way.time / damping.time_step;
             let before = groups.gradient(simd, g, k, damping.velocities);
@@ -235,7 +236,7 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
             let work = along(&before) * part + along(&rates) * (0.5 * damping.factor * part * part);
             work * (run.stiffness_damping * damping.time_step) + gain
         }
-        _ => gain,
+        None => gain,
     }
 }
 

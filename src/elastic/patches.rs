@@ -5,6 +5,7 @@ mod energy;
 use std::array::from_fn;
 use std::ops::Range;
 
+use bytemuck::cast_slice;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
@@ -39,13 +40,32 @@ impl EdgeBlocks<'_> {
         }
     }
 
+    /// Writes the block of the first `n` lanes, given by columns, to places that are `stride` apart.
     #[inline(always)]
-    fn set(&mut self, place: usize, column: usize, value: [f64; 4]) {
-        match self {
-            Self::Double(blocks) => blocks[place][column] = value,
-            Self::Single(blocks) => blocks[place][column] = value.map(|x| x as f32),
+    fn set<S: Simd>(&mut self, first: usize, stride: usize, n: usize, block: &Matrix<S>, zero: Lanes<S>) {
+        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = *block;
+        let a = Lanes::separate([ax, ay, az, zero]);
+        let b = Lanes::separate([bx, by, bz, zero]);
+        let c = Lanes::separate([cx, cy, cz, zero]);
+        let (a, b, c) = (rows_of::<S>(&a), rows_of::<S>(&b), rows_of::<S>(&c));
+        for lane in 0..n.min(S::F64_LANES) {
+            let place = first + lane * stride;
+            match self {
+                Self::Double(blocks) => blocks[place] = [a[lane], b[lane], c[lane]],
+                Self::Single(blocks) => blocks[place] = [single(&a[lane]), single(&b[lane]), single(&c[lane])],
+            }
         }
     }
+}
+
+#[inline(always)]
+fn rows_of<S: Simd>(registers: &[S::f64s; 4]) -> &[[f64; 4]] {
+    cast_slice(registers)
+}
+
+#[inline(always)]
+fn single(column: &[f64; 4]) -> [f32; 4] {
+    [column[0] as f32, column[1] as f32, column[2] as f32, column[3] as f32]
 }
 
 /// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
@@ -318,21 +338,8 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
     }
 }
 
-/// A point of the elements of a register.
-#[derive(Clone, Copy)]
-struct Point<S: Simd, K: Copy, D: Copy> {
-    kinematics: K,
-    moduli: D,
-    rotation: Matrix<S>,
-    /// Of the deviatoric model, times the volume.
-    stress: Matrix<S>,
-    /// d theta / d F times the volume.
-    swelling: Matrix<S>,
-    volume: Lanes<S>,
-}
-
-/// The points of the elements of a register, once they are known.
-type Points<S, M, const P: usize> = [Option<Point<S, <M as ConstitutiveModel>::Kinematics<S>, <M as ConstitutiveModel>::Moduli<S>>>; P];
+/// The points of the elements of a register, where tangents are general.
+type Points<S, M, const P: usize> = [Option<(<M as ConstitutiveModel>::Kinematics<S>, <M as ConstitutiveModel>::Moduli<S>)>; P];
 
 #[inline(always)]
 fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
@@ -347,7 +354,20 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     let zero = Lanes::splat(simd, 0.0);
     let changes = inputs.iterate.map_or([[zero; 3]; N], |iterate| of.vectors(simd, iterate.changes));
     let (beta, step) = (reach + -inputs.dt, Lanes::splat(simd, -inputs.dt));
+    let (ahead, reach_of_tangent) = match inputs.iterate {
+        None => (reach, reach),
+        Some(Iterate { damped, .. }) => {
+            let damped: [f64; LANES] = from_fn(|lane| damped[of.group.tets[lane] as usize]);
+            (zero + 1.0, of.number(simd, &damped).mul_add(beta, reach))
+        }
+    };
+    let factor = reach_of_tangent * inputs.dt;
     let (mut volume, mut change, mut change_rate) = (zero, zero, zero);
+    // Of all but the energy of the volume change; and the derivatives of its mean by the nodes, times the volume.
+    let (mut forces, mut swellings) = ([[zero; 3]; N], [[zero; 3]; N]);
+    // sqrt(mu V reach dt) R g of warped and mixed tangents, which are alike without lambda; and what general ones
+    // follow from.
+    let mut turned = [[[zero; 3]; N]; P];
     let mut points: Points<S, M, P> = [None; P];
     for p in 0..P {
         let gradients = of.gradients(simd, p);
@@ -394,94 +414,84 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let swelling = [scaled(&here.gradient[0], v), scaled(&here.gradient[1], v), scaled(&here.gradient[2], v)];
         volume = volume + v;
         change = here.value.mul_add(v, change);
+        let mut pull = stress;
         for row in 0..3 {
             change_rate = change_rate + dot(&swelling[row], &rates[row]);
+            pull[row] = scaled(&stress[row], zero + -1.0);
         }
-        points[p] = Some(Point { kinematics, moduli, rotation, stress, swelling, volume: v });
+        for c in 0..N {
+            add_product(&mut forces[c], &pull, &gradients[c]);
+            add_product(&mut swellings[c], &swelling, &gradients[c]);
+        }
+        match M::TANGENT {
+            Tangent::Warped | Tangent::Mixed => {
+                turned[p] = Patch::<N, P>::scatter(&gradients, &rotation, (v * factor * deviatoric.lame().mu).sqrt());
+            }
+            Tangent::General => points[p] = Some((kinematics, moduli)),
+        }
     }
     let per_volume = volume.inverse();
     let [_, slope, curvature] = model.volume_energy(change * per_volume);
-    let (ahead, reach) = match inputs.iterate {
-        None => (reach, reach),
-        Some(Iterate { damped, .. }) => {
-            let damped: [f64; LANES] = from_fn(|lane| damped[of.group.tets[lane] as usize]);
-            (zero + 1.0, of.number(simd, &damped).mul_add(beta, reach))
-        }
-    };
     let pressure = slope + ahead * curvature * change_rate * per_volume;
-
-    let mut forces = [[zero; 3]; N];
-    // Derivatives of the mean volume change by the nodes, times the volume.
-    let mut swellings = [[zero; 3]; N];
-    for (p, point) in points.iter().enumerate() {
-        let Some(Point { stress, swelling, .. }) = point else { continue };
-        let gradients = of.gradients(simd, p);
-        let mut all = *stress;
-        for row in 0..3 {
-            all[row] = plus(&stress[row], pressure, &swelling[row]);
-        }
-        for c in 0..N {
-            let (force, swell) = (times_vector(&all, &gradients[c]), times_vector(swelling, &gradients[c]));
-            for axis in 0..3 {
-                forces[c][axis] = forces[c][axis] - force[axis];
-                swellings[c][axis] = swellings[c][axis] + swell[axis];
-            }
-        }
-    }
-    for (c, [x, y, z]) in forces.into_iter().enumerate() {
+    for c in 0..N {
+        let [x, y, z] = plus(&forces[c], -pressure, &swellings[c]);
         of.store([x, y, z, zero], |lane, force| out.forces[(of.patch + lane) * N + c] = force);
     }
 
-    let factor = reach * inputs.dt;
     let stiffening = curvature * per_volume * factor;
-    // sqrt(mu V reach dt) R g of warped and mixed tangents, which are alike without lambda.
-    let mut turned = [[[zero; 3]; N]; P];
-    if M::TANGENT != Tangent::General {
-        for (p, point) in points.iter().enumerate() {
-            let Some(Point { rotation, volume, .. }) = point else { continue };
-            turned[p] = Patch::<N, P>::scatter(&of.gradients(simd, p), rotation, (*volume * factor * deviatoric.lame().mu).sqrt());
-        }
-    }
     let n_edges = Patch::<N, P>::EDGES;
     for j in 1..N {
         let of_volume = scaled(&swellings[j], stiffening);
         // Columns of the blocks of the edges (i, j).
         let mut blocks = [[[zero; 3]; 3]; N];
         for (p, point) in points.iter().enumerate() {
-            let Some(point) = point else { continue };
-            match M::TANGENT {
-                Tangent::Warped | Tangent::Mixed => warped(&turned[p], j, &mut blocks),
-                Tangent::General => general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks),
+            if let Some(point) = point {
+                general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks);
             }
         }
         for i in 0..j {
-            let edge = Patch::<N, P>::edge_number(i, j);
+            let mut block = if M::TANGENT == Tangent::General { blocks[i] } else { warped(zero, &turned, [i, j]) };
             for c in 0..3 {
-                let [x, y, z] = plus(&blocks[i][c], of_volume[c], &swellings[i]);
-                of.store([x, y, z, zero], |lane, column| out.edges.set((of.patch + lane) * n_edges + edge, c, column));
+                block[c] = plus(&block[c], of_volume[c], &swellings[i]);
             }
+            out.edges.set(of.patch * n_edges + Patch::<N, P>::edge_number(i, j), n_edges, of.lanes[1], &block, zero);
         }
     }
 }
 
-/// Adds the blocks of a point with a warped tangent, `a_j a_i^T + (a_i . a_j) I` by columns: those of
-/// [`crate::material::warped_differential`] with a = sqrt(mu V) R g.
+/// `sum += a x`
 #[inline(always)]
-fn warped<S: Simd, const N: usize>(turned: &[Vector<S>; N], j: usize, blocks: &mut [Matrix<S>; N]) {
-    for i in 0..j {
-        let product = dot(&turned[i], &turned[j]);
-        for c in 0..3 {
-            blocks[i][c] = plus(&blocks[i][c], turned[i][c], &turned[j]);
-            blocks[i][c][c] = blocks[i][c][c] + product;
+fn add_product<S: Simd>(sum: &mut Vector<S>, a: &Matrix<S>, x: &Vector<S>) {
+    for row in 0..3 {
+        for column in 0..3 {
+            sum[row] = a[row][column].mul_add(x[column], sum[row]);
         }
     }
+}
+
+/// The block of an edge where tangents are warped, the sum of `a_j a_i^T + (a_i . a_j) I` by columns over the points:
+/// those of [`crate::material::warped_differential`] with a = sqrt(mu V) R g. (Products are the trace of the first.)
+#[inline(always)]
+fn warped<S: Simd, const N: usize, const P: usize>(zero: Lanes<S>, turned: &[[Vector<S>; N]; P], [i, j]: [usize; 2]) -> Matrix<S> {
+    let mut block = [[zero; 3]; 3];
+    for of_point in turned {
+        let (ai, aj) = (&of_point[i], &of_point[j]);
+        for c in 0..3 {
+            block[c] = plus(&block[c], ai[c], aj);
+        }
+    }
+    let product = block[0][0] + block[1][1] + block[2][2];
+    for c in 0..3 {
+        block[c][c] = block[c][c] + product;
+    }
+    block
 }
 
 /// The same of any tangent: column c of K_ij is `V dP[e_c g_j^T] g_i`.
 #[inline(always)]
 fn general<M: ConstitutiveModel, S: Simd, const N: usize>(
     model: &M,
-    point: &Point<S, M::Kinematics<S>, M::Moduli<S>>,
+    (kinematics, moduli): &(M::Kinematics<S>, M::Moduli<S>),
     gradients: &[Vector<S>; N],
     j: usize,
     factor: Lanes<S>,
@@ -491,7 +501,7 @@ fn general<M: ConstitutiveModel, S: Simd, const N: usize>(
     for c in 0..3 {
         let mut change = [[zero; 3]; 3];
         change[c] = scaled(&gradients[j], factor);
-        let stress = model.differential(&point.kinematics, &point.moduli, &change);
+        let stress = model.differential(kinematics, moduli, &change);
         for i in 0..j {
             let force = times_vector(&stress, &gradients[i]);
             for axis in 0..3 {

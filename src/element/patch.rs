@@ -142,4 +142,9 @@ impl ElementKind {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
+
+    /// Tets in a row that are of one material: those of a tet of ten nodes. (Those of a cell may be of several.)
+    pub fn parts(self) -> usize {
+        if self == Self::Quadratic { quadratic::PARTS } else { 1 }
+    }
 }

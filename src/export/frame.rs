@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::model::State;
 use crate::scene::{CameraSetting, LightSetting};
 use crate::sim::Simulation;
-use crate::sim::past::Picture;
+use crate::sim::past::{Picture, pose_between};
 use crate::step::StepError;
 
 /// The part of a run that does not change from frame to frame.
@@ -91,8 +91,33 @@ impl Frames {
 }
 
 impl Frame {
+    /// The frame at a time [s] between this one and the next: in a step everything moves evenly, and so does what acts.
+    /// At or after the next one it is that one, to the bit.
+    pub fn between(&self, next: &Self, time: f64) -> Self {
+        let part = (time - self.time) / (next.time - self.time);
+        if part.is_nan() || part >= 1.0 || self.displacements.len() != next.displacements.len() {
+            return Self { time, ..next.clone() };
+        }
+        let part = part.max(0.0);
+        let (single, vector) = (|a: f32, b: f32| a + (b - a) * part as f32, |a: &Vec3, b: &Vec3| a + (b - a) * part);
+        Self {
+            time,
+            displacements: mixed(&self.displacements, &next.displacements, vector),
+            velocities: mixed(&self.velocities, &next.velocities, |a, b| std::array::from_fn(|i| single(a[i], b[i]))),
+            rigid_poses: mixed(&self.rigid_poses, &next.rigid_poses, |a, b| pose_between(a, b, part)),
+            obstacle_poses: mixed(&self.obstacle_poses, &next.obstacle_poses, |a, b| pose_between(a, b, part)),
+            attachments: mixed(&self.attachments, &next.attachments, |a, b| std::array::from_fn(|end| vector(&a[end], &b[end]))),
+            contact_pressures: mixed(&self.contact_pressures, &next.contact_pressures, |a, b| single(*a, *b)),
+            states: mixed(&self.states, &next.states, |a, b| std::array::from_fn(|i| a[i] + (b[i] - a[i]) * part)),
+        }
+    }
+
     /// Positions of all nodes [m].
     pub fn node_positions(&self, model: &Model) -> Vec<Vec3> {
         model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
     }
+}
+
+fn mixed<T>(a: &[T], b: &[T], mix: impl Fn(&T, &T) -> T) -> Vec<T> {
+    a.iter().zip(b).map(|(a, b)| mix(a, b)).collect()
 }

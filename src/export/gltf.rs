@@ -12,6 +12,7 @@ use super::fields::single;
 use super::shading::Shading;
 use super::surfaces::{Carrier, Look, Part, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
+use crate::cancel::CancelToken;
 use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
 
@@ -96,7 +97,8 @@ struct View {
 }
 
 struct Keyframe {
-    time: f32,
+    /// [s]
+    time: f64,
     /// For each deformable body the changes of positions and normals since the first frame.
     targets: Vec<[View; 2]>,
     /// Poses of rigid bodies and obstacles.
@@ -169,7 +171,7 @@ impl Animation {
             self.base.views = self.surfaces.parts.iter().map(views).collect();
             let targets = vec![[widest; 2]; self.n_soft()];
             self.frames = (0..self.subject.n_frames).map(|_| Keyframe { time: 0.0, targets: targets.clone(), poses: vec![] }).collect();
-            let room = (self.json(&[widest; 4], widest.length).to_string().len() as u64).next_multiple_of(4);
+            let room = (self.json(&[widest; 4], widest.length, &CancelToken::default())?.to_string().len() as u64).next_multiple_of(4);
             self.base.views.clear();
             self.frames.clear();
             self.start = HEAD_BYTES + room + 8;
@@ -240,11 +242,11 @@ impl Exporter for Animation {
         }
         self.file.mark().inspect_err(|_| self.length = before)?;
         let poses = frame.rigid_poses.iter().chain(&frame.obstacle_poses).copied().collect();
-        self.frames.push(Keyframe { time: frame.time as f32, targets, poses });
+        self.frames.push(Keyframe { time: frame.time, targets, poses });
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(mut self: Box<Self>, cancel: &CancelToken) -> Result<Written, OutputError> {
         let n = self.frames.len();
         if n == 0 {
             return Ok(Written::default());
@@ -252,9 +254,10 @@ impl Exporter for Animation {
         // On a full disk the last frames make room for the keys of the animation.
         let keys = loop {
             self.file.cut()?;
-            match self.put_keys() {
+            OutputError::check(cancel, &self.path)?;
+            match self.put_keys(cancel) {
                 Ok(keys) => break keys,
-                Err(error) if self.frames.len() < 2 => return Err(error),
+                Err(error) if self.frames.len() < 2 || cancel.is_cancelled() => return Err(error),
                 Err(_) => {
                     self.frames.pop();
                     let end = self.frames.last().and_then(|frame| frame.targets.last()).map(|[_, turned]| turned.offset + turned.length);
@@ -263,7 +266,8 @@ impl Exporter for Animation {
                 }
             }
         };
-        let mut json = self.json(&keys, self.length).to_string().into_bytes();
+        let mut json = self.json(&keys, self.length, cancel)?.to_string().into_bytes();
+        OutputError::check(cancel, &self.path)?;
         let mut written = Written { frames: self.frames.len() as u64, ..Written::default() };
         if self.container == Container::OneFile {
             json.resize((self.start - HEAD_BYTES - 8) as usize, b' ');
@@ -283,8 +287,10 @@ impl Exporter for Animation {
         } else {
             written.files = format!("its data are in {}", self.file.path().display());
             written.bytes = self.file.len() + json.len() as u64;
+            let mut document = OutputFile::create(&self.path)?;
+            document.put(&json)?;
             self.file.finish()?;
-            OutputFile::save(&self.path, &json)?;
+            document.finish()?;
         }
         Ok(written)
     }
@@ -292,10 +298,10 @@ impl Exporter for Animation {
 
 impl Animation {
     /// Writes times, weights of the morph targets, translations and rotations.
-    fn put_keys(&mut self) -> Result<[View; 4], OutputError> {
+    fn put_keys(&mut self, cancel: &CancelToken) -> Result<[View; 4], OutputError> {
         let n = self.frames.len();
         let start = self.length;
-        let times: Vec<f32> = self.frames.iter().map(|frame| frame.time - self.frames[0].time).collect();
+        let times: Vec<f32> = self.frames.iter().map(|frame| (frame.time - self.frames[0].time) as f32).collect();
         let last = times[n - 1];
         let bytes = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
         let put = |animation: &mut Self| {
@@ -307,6 +313,7 @@ impl Animation {
             let n_poses = animation.frames[0].poses.len();
             let (mut translations, mut rotations) = (vec![], vec![]);
             for body in 0..n_poses {
+                OutputError::check(cancel, &animation.path)?;
                 let mut before = [0.0; 4];
                 for frame in &animation.frames {
                     let pose = &frame.poses[body];
@@ -327,7 +334,8 @@ impl Animation {
     }
 
     /// The JSON that describes the binary data.
-    fn json(&self, [times, weights, translations, rotations]: &[View; 4], length: u64) -> Value {
+    fn json(&self, views: &[View; 4], length: u64, cancel: &CancelToken) -> Result<Value, OutputError> {
+        let [times, weights, translations, rotations] = views;
         let n = self.frames.len();
         let mut document = Document::default();
         let time = document.accessor(times, n, "SCALAR", COMPONENT_F32, None, true);
@@ -338,6 +346,7 @@ impl Animation {
             samplers.push(json!({ "input": time, "output": output, "interpolation": "LINEAR" }));
         };
         for (index, part) in self.surfaces.parts.iter().enumerate() {
+            OutputError::check(cancel, &self.path)?;
             let (shown, views) = (self.parts[index].len(), &self.base.views[index]);
             let positions = document.accessor(&views.positions, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), true);
             let normals = document.accessor(&views.normals, shown, "VEC3", COMPONENT_F32, Some(TARGET_VERTICES), false);
@@ -397,14 +406,14 @@ impl Animation {
         if self.container == Container::TwoFiles {
             buffer["uri"] = format!("{}.bin", encoded(&stem(&self.path))).into();
         }
-        json!({
+        Ok(json!({
             "asset": { "version": "2.0", "generator": concat!("Pliant ", env!("CARGO_PKG_VERSION")) },
             "scene": 0,
             "scenes": [{ "name": self.subject.name, "nodes": scene }],
             "nodes": nodes, "meshes": meshes, "materials": materials,
             "animations": [{ "name": self.subject.name, "samplers": samplers, "channels": channels }],
             "accessors": document.accessors, "bufferViews": document.views, "buffers": [buffer],
-        })
+        }))
     }
 }
 

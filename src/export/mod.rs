@@ -9,6 +9,7 @@ mod frame;
 mod gltf;
 mod point_cache;
 mod recording;
+mod sampler;
 mod sequence;
 mod shading;
 mod surfaces;
@@ -19,9 +20,11 @@ mod vtk;
 
 pub use frame::{Frame, Frames, Subject};
 pub use recording::{Recording, RecordingError};
+pub use sampler::{Due, Sampler};
 
 use std::path::{Path, PathBuf};
 
+use crate::cancel::CancelToken;
 use crate::output::OutputError;
 
 /// A format of results.
@@ -84,8 +87,10 @@ pub trait Exporter: Send {
     /// Adds a frame. After a failure the caller adds no other.
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError>;
 
-    /// Completes the files with the frames so far, after a failure too.
-    fn finish(self: Box<Self>) -> Result<Written, OutputError>;
+    /// Completes the files with the frames so far, after a failure too. A file that holds the whole series is made whole
+    /// here, which takes a while where it is large: once `cancel` is cancelled nothing is left of it, and the error is
+    /// [`OutputError::Cancelled`]. Files that are whole by then stay.
+    fn finish(self: Box<Self>, cancel: &CancelToken) -> Result<Written, OutputError>;
 }
 
 /// Starts the files of a format; `path` has one of its endings.

@@ -8,6 +8,7 @@ use super::sequence::obj;
 use super::shading::Shading;
 use super::surfaces::Surfaces;
 use super::{Exporter, Frame, Subject, Written};
+use crate::cancel::CancelToken;
 use crate::output::{OutputError, OutputFile};
 
 /// The mesh that a cache moves.
@@ -25,6 +26,12 @@ impl Mesh {
         let files = format!("the mesh for it is {}", file.display());
         let surfaces = Surfaces::new(&subject.model);
         Ok(Self { subject: subject.clone(), surfaces, file, written: Written { files, ..Written::default() } })
+    }
+
+    /// Removes the mesh: there is no cache that would move it.
+    fn remove(&self) {
+        // One that cannot be removed is whole.
+        let _ = std::fs::remove_file(&self.file);
     }
 
     /// Gives the positions of a frame, and writes the mesh with the first frame.
@@ -69,7 +76,7 @@ impl Exporter for Pc2 {
         self.file.put_at(28, &(self.mesh.written.frames as u32).to_le_bytes())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(mut self: Box<Self>, _: &CancelToken) -> Result<Written, OutputError> {
         self.file.cut()?;
         self.mesh.written.bytes += self.file.len();
         self.file.finish()?;
@@ -108,10 +115,15 @@ impl Exporter for Mdd {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(mut self: Box<Self>, cancel: &CancelToken) -> Result<Written, OutputError> {
         self.file.cut()?;
         let n = self.times.len();
-        self.file.remove(8 + 4 * n as u64, 4 * (self.capacity - n) as u64)?;
+        let room = 4 * (self.capacity - n) as u64;
+        let removed = self.file.remove(8 + 4 * n as u64, room, cancel);
+        if let Err(OutputError::Cancelled { .. }) = removed {
+            self.mesh.remove();
+        }
+        removed?;
         let counts = [n as u32, self.mesh.surfaces.local.len() as u32];
         let head = counts.into_iter().map(u32::to_be_bytes).chain(self.times.iter().map(|t| t.to_be_bytes()));
         self.file.put_at(0, &head.flatten().collect::<Vec<u8>>())?;

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use self::format::{Header, frame_block, geometry_block};
 use super::{Exporter, Frame, Subject, Written};
+use crate::cancel::CancelToken;
 use crate::output::{OutputError, OutputFile};
 
 /// Writes a recording.
@@ -40,7 +41,7 @@ impl Exporter for Recorder {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(mut self: Box<Self>, _: &CancelToken) -> Result<Written, OutputError> {
         self.file.cut()?;
         let written = Written { frames: self.frames, bytes: self.file.len(), files: String::new() };
         self.file.finish()?;

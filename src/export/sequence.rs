@@ -7,6 +7,7 @@ use super::fields::single;
 use super::shading::Shading;
 use super::surfaces::Surfaces;
 use super::{Exporter, Frame, Subject, Written, numbered};
+use crate::cancel::CancelToken;
 use crate::model::Model;
 use crate::output::{OutputError, OutputFile, check_writable};
 
@@ -53,7 +54,7 @@ impl Exporter for Sequence {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(self: Box<Self>, _: &CancelToken) -> Result<Written, OutputError> {
         let last = numbered(&self.path, "", self.written.frames.saturating_sub(1), self.ending);
         let files = format!("{} to {}", numbered(&self.path, "", 0, self.ending).display(), last.display());
         Ok(Written { files, ..self.written })

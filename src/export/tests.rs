@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::mesh::{SurfacePart, SurfaceParts};
 use crate::output::OutputFile;
@@ -88,7 +89,7 @@ fn run(n: usize) -> (Subject, Vec<Frame>, Vec<f64>) {
 fn export(path: &Path, subject: &Subject, frames: &[Frame]) -> Written {
     let mut exporter = exporter(Format::of(path).unwrap(), path, subject).unwrap();
     frames.iter().for_each(|frame| exporter.write(frame).unwrap());
-    exporter.finish().unwrap()
+    exporter.finish(CancelToken::never()).unwrap()
 }
 
 /// Greatest distance of points from where they should be, in units of the last place of single precision of a metre or
@@ -321,6 +322,32 @@ fn a_recording_gives_the_same_files_as_the_run() {
         let from_run = read();
         export(&folder.join(name), &again, &back);
         assert!(from_run == read(), "{name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// At every place where the end of the writing asks whether it is still wanted.
+#[test]
+fn a_cancelled_end_leaves_no_half_files() {
+    let folder = folder("cancelled");
+    let (subject, frames, _) = run(3);
+    for (ending, format, _) in Format::ENDINGS {
+        let mut n_cancelled = 0;
+        let written = loop {
+            let mut exporter = exporter(format, &folder.join(format!("a.{ending}")), &subject).unwrap();
+            frames.iter().for_each(|frame| exporter.write(frame).unwrap());
+            match exporter.finish(&CancelToken::after(n_cancelled)) {
+                Ok(written) => break written,
+                Err(error) => assert!(matches!(error, OutputError::Cancelled { .. }), "{error}"),
+            }
+            assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{ending}, cancelled at the {n_cancelled}th question");
+            n_cancelled += 1;
+        };
+        assert_eq!(written.frames, 3, "{ending}");
+        let is_made_whole_at_the_end = matches!(format, Format::Gltf | Format::Glb | Format::Usd | Format::Mdd);
+        assert_eq!(n_cancelled > 0, is_made_whole_at_the_end, "{ending}");
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -8,6 +8,7 @@ use super::fields::single;
 use super::shading::Shading;
 use super::surfaces::{Carrier, Part, Surfaces};
 use super::{Exporter, Frame, Subject, Written};
+use crate::cancel::CancelToken;
 use crate::math::Isometry;
 use crate::output::{OutputError, OutputFile, check_writable};
 use crate::stage;
@@ -51,7 +52,7 @@ impl Stage {
     }
 
     /// The file with the first frames.
-    fn save(&self, n_frames: usize) -> Result<u64, OutputError> {
+    fn save(&self, n_frames: usize, cancel: &CancelToken) -> Result<u64, OutputError> {
         let mut file = OutputFile::create(&self.path)?;
         let frames = &self.frames[..n_frames];
         // The sum of steps is off by roundings.
@@ -67,6 +68,7 @@ impl Stage {
             .as_bytes(),
         )?;
         let mut names: Vec<String> = vec![];
+        let n_parts = self.surfaces.parts.len();
         for (index, part) in self.surfaces.parts.iter().enumerate() {
             let name = identifier(&part.name, &names);
             let shown = part.name.replace('\\', "\\\\").replace('"', "\\\"").replace(char::is_control, " ");
@@ -84,6 +86,7 @@ impl Stage {
             ] {
                 file.put(format!("        {attribute}.timeSamples = {{\n").as_bytes())?;
                 for frame in moving {
+                    OutputError::check(cancel, &self.path)?;
                     file.put(format!("            {}: {},\n", code(frame), sample(frame)).as_bytes())?;
                 }
                 file.put(b"        }\n")?;
@@ -92,6 +95,7 @@ impl Stage {
                 file.put(poses(frames, body, code).as_bytes())?;
             }
             file.put(b"    }\n\n")?;
+            cancel.reached((index + 1) as f32 / n_parts as f32);
         }
         file.put(b"}\n")?;
         let bytes = file.len();
@@ -146,16 +150,16 @@ impl Exporter for Stage {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(self: Box<Self>, cancel: &CancelToken) -> Result<Written, OutputError> {
         let mut n = self.frames.len();
         if n == 0 {
             return Ok(Written::default());
         }
         // On a full disk there may be room for half of the frames.
         loop {
-            match self.save(n) {
+            match self.save(n, cancel) {
                 Ok(bytes) => return Ok(Written { frames: n as u64, bytes, files: String::new() }),
-                Err(error) if n == 1 => return Err(error),
+                Err(error) if n == 1 || cancel.is_cancelled() => return Err(error),
                 Err(_) => n /= 2,
             }
         }

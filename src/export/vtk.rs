@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use super::fields::{node_pressures, single, stresses, surface_pressures, surface_velocities};
 use super::surfaces::{Carrier, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
+use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::output::{OutputError, OutputFile, check_writable, create_folder};
@@ -62,7 +63,7 @@ impl Exporter for Series {
         OutputFile::save(&self.index, index(&self.entries).as_bytes())
     }
 
-    fn finish(self: Box<Self>) -> Result<Written, OutputError> {
+    fn finish(self: Box<Self>, _: &CancelToken) -> Result<Written, OutputError> {
         let files = format!("its files are in {}", self.folder.display());
         Ok(Written { frames: self.entries.len() as u64, bytes: self.bytes + index(&self.entries).len() as u64, files })
     }

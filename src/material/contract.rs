@@ -65,6 +65,9 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// Whether the matrix lets a small rotation of an unstrained body pass. A model whose matrix resists brakes every
     /// rotation (`materials-study.md` 1).
     const LETS_TURN: bool = true;
+    /// Whether energy, stress and volume change count on the frame [`Deformation::rotation`]. Where they are functions
+    /// of F alone, passes that ask for no tangent do not follow it.
+    const IS_FRAMED: bool = true;
     /// Rows of four numbers that an element remembers from step to step beside its rotation ([`crate::model::State`]
     /// keeps them). The device keeps none yet.
     const STATE_ROWS: usize = 0;

@@ -114,6 +114,7 @@ impl<S: Simd> PrincipalModuli<S> {
 
 impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     const TANGENT: Tangent = Tangent::General;
+    const IS_FRAMED: bool = false;
     type Kinematics<S: Simd> = Singular<S>;
     type Moduli<S: Simd> = PrincipalModuli<S>;
 

@@ -41,6 +41,7 @@ impl StableNeoHookean {
 
 impl ConstitutiveModel for StableNeoHookean {
     const TANGENT: Tangent = Tangent::Mixed;
+    const IS_FRAMED: bool = false;
     type Kinematics<S: Simd> = WithCofactors<S>;
     /// mu and lambda times the volume [J].
     type Moduli<S: Simd> = [Lanes<S>; 2];

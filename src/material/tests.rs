@@ -132,6 +132,27 @@ fn the_tangent_is_symmetric_and_positive() {
     }
 }
 
+struct IsFramed;
+
+impl Visitor for IsFramed {
+    type Output = bool;
+
+    fn visit<M: ConstitutiveModel>(self, _: M) -> bool {
+        M::IS_FRAMED
+    }
+}
+
+/// Passes leave the frames out where energy and stress do not count on them.
+#[test]
+fn energy_and_stress_count_on_the_frame_where_the_model_says_so() {
+    for material in materials() {
+        let answer = |case: &Case| case.at(|at| (material.energy(at), material.stress(at), material.volume_change(at)));
+        let in_another_frame = |case: &Case| answer(&Case { r: case.r * turn(80), ..*case });
+        let are_alike = scrambled().iter().all(|case| answer(case) == in_another_frame(case));
+        assert_eq!(are_alike, !material.visit(IsFramed), "{material:?}");
+    }
+}
+
 /// Energy does not see a rotation of the whole, stress and tangent turn with it.
 #[test]
 fn a_rotation_turns_everything() {

@@ -58,7 +58,23 @@ impl Extent {
     }
 }
 
+/// The centres of elements, each of `parts` tets in a row [m].
+pub fn element_centers(positions: &[Vec3], tets: &[[u32; 4]], parts: usize) -> Vec<Vec3> {
+    let center = |of_element: &[[u32; 4]]| {
+        let nodes = of_element.as_flattened();
+        nodes.iter().map(|n| positions[*n as usize]).sum::<Vec3>() / nodes.len() as f64
+    };
+    tets.chunks(parts).map(center).collect()
+}
+
 impl Model {
+    /// The centres of the elements of a deformable body at rest [m], by which balls choose what is of a material.
+    pub fn element_centers(&self, body: usize) -> Vec<Vec3> {
+        let body = &self.bodies[body];
+        let tets: Vec<[u32; 4]> = self.tets[body.tets.clone()].iter().map(|tet| tet.nodes).collect();
+        element_centers(&self.rest_positions, &tets, body.element.parts())
+    }
+
     /// The model with other fixed parts. What is fixed stays where it is then, wherever that is.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ mod warm_start;
 
 pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
-pub use fixed::{Ball, Extent, FixedParts};
+pub use fixed::{Ball, Extent, FixedParts, element_centers};
 pub use friction::{Friction, FrictionTable, PairFriction};
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;

@@ -6,8 +6,9 @@ use glam::{Mat4, Vec3};
 use wgpu::BufferUsages;
 
 use super::drawn;
+use super::embedded::Embedded;
 use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
-use super::layers::layers;
+use super::layers::{border, layers};
 use super::maps::Maps;
 use super::palette::Rgb;
 use super::pipelines::Pipelines;
@@ -47,7 +48,11 @@ pub struct StageBuffers {
     pub n_indices: u32,
     pub n_drawn: u32,
     /// For each soft body its part of the indices, and of the tets.
-    parts: Vec<[Range<u32>; 2]>,
+    pub parts: Vec<[Range<u32>; 2]>,
+    /// For each soft body its surface within its tets, if it has one.
+    pub embedded: Vec<Option<Embedded>>,
+    /// Soft bodies of which the surface is drawn where tets are shown, as the plane clips it.
+    pub clipped: Vec<usize>,
     /// What is selected, and what is not drawn.
     pub selected: Marked,
     pub hidden: Marked,
@@ -66,6 +71,8 @@ pub struct StageBuffers {
 pub struct Rigids {
     /// For each thing to which the maps are fitted, its box in its own frame, from the lowest corner to the highest.
     boxes: Vec<Option<[Vec3; 2]>>,
+    /// The box around what is not on the stage yet, in the world.
+    guest: Option<[Vec3; 2]>,
     colors: Vec<super::Rgb>,
     /// Their triangles as they are drawn, in the frames of the things.
     points_of_vertices: Vec<Vec3>,
@@ -77,7 +84,7 @@ pub struct Rigids {
     pub vertices: wgpu::Buffer,
     pub indices: wgpu::Buffer,
     transforms: wgpu::Buffer,
-    /// Corners of the boxes around the things to which the maps are fitted.
+    /// Corners of the boxes around the things to which the maps are fitted, and of the guest's.
     corner_points: Vec<[f32; 4]>,
     points: wgpu::Buffer,
     planes: wgpu::Buffer,
@@ -111,14 +118,17 @@ impl StageBuffers {
             (n_indices, n_tets) = (n_indices + 3 * body.triangles.len() as u32, n_tets + body.tets.len() as u32);
             [first[0]..n_indices, first[1]..n_tets]
         };
-        let parts = stage.soft_bodies.iter().map(part).collect();
+        let parts: Vec<[Range<u32>; 2]> = stage.soft_bodies.iter().map(part).collect();
         let positions = storage("positions", bytemuck::cast_slice(&stage.rest_positions), BufferUsages::COPY_DST);
         let vertex_buffer = storage("vertices", bytemuck::cast_slice(&vertices), BufferUsages::VERTEX | BufferUsages::COPY_DST);
         let indices = storage("indices", bytemuck::cast_slice(&split.triangles), BufferUsages::INDEX);
 
         // The tets of the view of the inside.
         let tets: Vec<[u32; 4]> = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().copied()).collect();
-        let layers: Vec<u8> = stage.soft_bodies.iter().flat_map(|body| layers(&body.tets)).collect();
+        let borders: Vec<_> = stage.soft_bodies.iter().map(|body| border(&body.tets)).collect();
+        let layers: Vec<u8> = stage.soft_bodies.iter().zip(&borders).flat_map(|(body, border)| layers(&body.tets, border)).collect();
+        let with_tets = stage.soft_bodies.iter().zip(&parts).zip(&borders);
+        let embedded = with_tets.map(|((body, [_, tets]), border)| Embedded::of(body, tets.start, border)).collect();
         let colors = stage.soft_bodies.iter().flat_map(|b| b.tets.iter().map(|_| b.color.packed()));
         let colors_of_tets: Vec<u32> = colors.zip(&layers).map(|(color, layer)| with_layer(color, *layer)).collect();
         let nodes = storage("nodes", &vec![0; 16 * stage.n_nodes as usize], BufferUsages::COPY_DST);
@@ -155,6 +165,8 @@ impl StageBuffers {
             n_indices: 3 * triangles.len() as u32,
             n_drawn: vertices.len() as u32,
             parts,
+            embedded,
+            clipped: vec![],
             selected: Marked::default(),
             hidden: Marked::default(),
             maps_group: maps.group(device, pipelines),
@@ -224,12 +236,18 @@ impl StageBuffers {
 
     /// The parts of the indices of soft bodies that are drawn.
     pub fn shown_indices(&self) -> impl Iterator<Item = Range<u32>> {
-        self.shown(0)
+        self.shown(0, &self.hidden.soft, &[])
     }
 
-    /// The parts of their tets.
+    /// The parts of the tets that are drawn: not of bodies that are drawn as surfaces.
     pub fn shown_tets(&self) -> impl Iterator<Item = Range<u32>> {
-        self.shown(1)
+        self.shown(1, &self.hidden.soft, &self.clipped)
+    }
+
+    /// The parts of the indices of bodies that are drawn as surfaces where tets are shown.
+    pub fn clipped_indices(&self) -> impl Iterator<Item = Range<u32>> {
+        let shown = self.clipped.iter().filter(|body| !self.hidden.soft.contains(body));
+        shown.filter_map(|body| Some(self.parts.get(*body)?[0].clone()))
     }
 
     /// The parts of the indices of soft bodies that are selected.
@@ -237,16 +255,25 @@ impl StageBuffers {
         self.selected.soft.iter().filter(|body| !self.hidden.soft.contains(body)).filter_map(|body| Some(self.parts.get(*body)?[0].clone()))
     }
 
-    /// All in one, unless something is hidden.
-    fn shown(&self, of: usize) -> impl Iterator<Item = Range<u32>> {
-        let all = self.parts.last().map(|last| 0..last[of].end).filter(|_| self.hidden.soft.is_empty());
-        let single = self.parts.iter().enumerate().filter(|(body, _)| !self.hidden.soft.is_empty() && !self.hidden.soft.contains(body));
+    /// All in one, unless some bodies are not drawn.
+    fn shown<'a>(&'a self, of: usize, hidden: &'a [usize], clipped: &'a [usize]) -> impl Iterator<Item = Range<u32>> {
+        let shows_all = hidden.is_empty() && clipped.is_empty();
+        let all = self.parts.last().map(|last| 0..last[of].end).filter(|_| shows_all);
+        let is_shown = move |body: &usize| !shows_all && !hidden.contains(body) && !clipped.contains(body);
+        let single = self.parts.iter().enumerate().filter(move |(body, _)| is_shown(body));
         all.into_iter().chain(single.map(move |(_, part)| part[of].clone()))
     }
 
     /// Whether anything casts a shadow.
     pub fn has_casters(&self) -> bool {
         self.around.n_vertices + self.around.n_rigid_points > 0
+    }
+
+    /// Has room in the maps for what is to stand in a box [m], besides the stage's own things; call `set_transforms`
+    /// then.
+    pub fn set_guest(&mut self, room: Option<[Vec3; 2]>) {
+        self.rigids.guest = room;
+        self.around.n_rigid_points = self.rigids.n_points();
     }
 
     /// Moves rigid things: world from each one's frame, in the stage's order.
@@ -277,7 +304,8 @@ impl Rigids {
         let boxes = stage.rigids.iter().map(|rigid| shapes::local_box(&rigid.shape).filter(|b| rigid.free || fitted(b))).collect();
         Self {
             corner_points: Vec::new(),
-            points: storage("rigid_points", 8 * 16 * n),
+            points: storage("rigid_points", 8 * 16 * (n + 1)),
+            guest: None,
             transforms: storage("world_from_local", 64 * (n + 1)),
             planes: storage("planes", size_of::<Plane>() * n),
             colors: stage.rigids.iter().map(|o| o.color).collect(),
@@ -302,14 +330,14 @@ impl Rigids {
     }
 
     fn n_points(&self) -> u32 {
-        8 * self.boxes.iter().flatten().count() as u32
+        8 * self.boxes.iter().chain([&self.guest]).flatten().count() as u32
     }
 
     fn upload(&mut self, queue: &wgpu::Queue, transforms: &[Mat4], around: &Surroundings, theme: &Theme) {
         let all: Vec<Mat4> = std::iter::once(Mat4::IDENTITY).chain(transforms.iter().copied()).collect();
         queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(&all));
         self.corner_points.clear();
-        for (corners, transform) in self.boxes.iter().zip(transforms) {
+        for (corners, transform) in self.boxes.iter().zip(transforms).chain([(&self.guest, &Mat4::IDENTITY)]) {
             if let Some([low, high]) = corners {
                 self.corner_points.extend((0..8).map(|k| {
                     let share = Vec3::new((k & 1) as f32, (k >> 1 & 1) as f32, (k >> 2) as f32);

@@ -1,9 +1,10 @@
 //! The caps of what a plane cuts open, made when the plane or the bodies have moved.
 
 use glam::{Mat4, Vec3};
+use rayon::prelude::*;
 
 use super::buffers::StageBuffers;
-use super::section::{Plane, add_surface_section, add_tet_section};
+use super::section::{Plane, add_surface_section, fan, tet_section};
 use super::stage::{Cut, ViewOptions};
 use super::uniforms::Vertex;
 
@@ -12,6 +13,8 @@ pub struct Caps {
     buffer: wgpu::Buffer,
     n: u32,
     made_for: Option<Need>,
+    /// Soft bodies that are covered as tets, as their surface is open where the plane cuts it.
+    pub open: Vec<usize>,
 }
 
 /// Everything that caps depend on beside the bodies.
@@ -27,7 +30,7 @@ const VARIES: f32 = 0.28;
 
 impl Caps {
     pub fn new(device: &wgpu::Device) -> Self {
-        Self { buffer: buffer(device, 64), n: 0, made_for: None }
+        Self { buffer: buffer(device, 64), n: 0, made_for: None, open: vec![] }
     }
 
     /// Something on the stage has moved.
@@ -35,18 +38,26 @@ impl Caps {
         self.made_for = None;
     }
 
-    /// Makes them for a picture, unless they are there.
-    pub fn update(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, stage: &StageBuffers, transforms: &[Mat4], options: &ViewOptions) {
+    /// Makes them for a picture, unless they are there, and finds the bodies that are cut as surfaces.
+    pub fn update(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        stage: &mut StageBuffers,
+        transforms: &[Mat4],
+        options: &ViewOptions,
+    ) {
         let need = Need { cut: options.cut, tet_size: options.tet_size, peeled: options.peeled };
         if self.made_for == Some(need) {
             return;
         }
         self.made_for = Some(need);
         let mut vertices = vec![];
+        (stage.clipped, self.open) = (vec![], vec![]);
         if let Some(cut) = options.cut {
             let plane = Plane { normal: cut.plane.truncate(), distance: cut.plane.w };
             if cut.exact {
-                add_tets(stage, &plane, options, &mut vertices);
+                (stage.clipped, self.open) = add_bodies(stage, &plane, options, &mut vertices);
             }
             if cut.rigids {
                 add_rigids(stage, transforms, &plane, &mut vertices);
@@ -78,20 +89,46 @@ fn buffer(device: &wgpu::Device, n_vertices: usize) -> wgpu::Buffer {
     })
 }
 
-fn add_tets(stage: &StageBuffers, plane: &Plane, options: &ViewOptions, vertices: &mut Vec<Vertex>) {
-    let Some(nodes) = &stage.host_nodes else { return };
-    let mut triangles = vec![];
-    for t in stage.shown_tets().flatten() {
-        let color = stage.colors_of_tets[t as usize];
-        if (color >> 24) as u8 >= options.peeled {
+/// Covers soft bodies; gives those that are cut as surfaces, and those that are not as their surface is open.
+fn add_bodies(stage: &StageBuffers, plane: &Plane, options: &ViewOptions, vertices: &mut Vec<Vertex>) -> (Vec<usize>, Vec<usize>) {
+    let (mut clipped, mut open) = (vec![], vec![]);
+    let Some(nodes) = &stage.host_nodes else { return (clipped, open) };
+    // Where single elements are seen, they are what is cut.
+    let shows_elements = options.peeled > 0 || options.tet_size < 1.0;
+    for (body, [_, tets]) in stage.parts.iter().enumerate().filter(|(body, _)| !stage.hidden.soft.contains(body)) {
+        let embedded = stage.embedded[body].as_ref().filter(|_| !shows_elements);
+        let outline = embedded.and_then(|embedded| embedded.outline(nodes, plane));
+        match (embedded, &outline) {
+            (Some(_), Some(_)) => clipped.push(body),
+            (Some(_), None) => open.push(body),
+            (None, _) => {}
+        }
+        let cap = |t: u32| {
             let corners = stage.tets[t as usize].map(|node| Vec3::from_slice(&nodes[node as usize][..3]));
             let middle = corners.iter().sum::<Vec3>() / 4.0;
-            add_tet_section(&corners.map(|corner| middle + options.tet_size * (corner - middle)), plane, &mut triangles);
-            // What stands for a value is not varied.
-            let vary = if stage.is_colored { 1.0 } else { 1.0 - 0.5 * VARIES + VARIES * (t as f32 * 0.618_034).fract() };
-            cover(triangles.drain(..), plane, varied(color, vary), 0.0, vertices);
+            let section = tet_section(&corners.map(|corner| middle + options.tet_size * (corner - middle)), plane);
+            let (mut triangles, mut vertices) = (vec![], vec![]);
+            match &outline {
+                Some(outline) => outline.add_within(&section, &mut triangles),
+                None => triangles.extend(fan(&section)),
+            }
+            cover(triangles.into_iter(), plane, cap_color(stage, t), 0.0, &mut vertices);
+            vertices
+        };
+        let is_shown = |t: &u32| (stage.colors_of_tets[*t as usize] >> 24) as u8 >= options.peeled;
+        vertices.par_extend(tets.clone().into_par_iter().with_min_len(4096).filter(is_shown).flat_map_iter(cap));
+        if let (Some(embedded), Some(outline)) = (embedded, &outline) {
+            outline.beyond(embedded.faces(nodes), |t, triangle| cover([triangle].into_iter(), plane, cap_color(stage, t), 0.0, vertices));
         }
     }
+    (clipped, open)
+}
+
+/// The colour of the section of a tet.
+fn cap_color(stage: &StageBuffers, tet: u32) -> u32 {
+    // What stands for a value is not varied.
+    let vary = if stage.is_colored { 1.0 } else { 1.0 - 0.5 * VARIES + VARIES * (tet as f32 * 0.618_034).fract() };
+    varied(stage.colors_of_tets[tet as usize], vary)
 }
 
 fn add_rigids(stage: &StageBuffers, transforms: &[Mat4], plane: &Plane, vertices: &mut Vec<Vertex>) {

@@ -9,6 +9,7 @@ mod camera;
 mod canvas;
 mod caps;
 mod drawn;
+mod embedded;
 mod geometry;
 mod ghost;
 mod guest;
@@ -18,6 +19,7 @@ mod layouts;
 mod maps;
 mod marks;
 mod options;
+mod outline;
 mod palette;
 mod pick;
 mod pipeline;
@@ -40,7 +42,7 @@ pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
 pub use stage::{
-    Cut, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
+    Cut, Host, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
 };
 
 /// Why a picture could not be made.

@@ -48,6 +48,9 @@ pub struct Present {
 pub struct Casters {
     pub body: wgpu::RenderPipeline,
     pub rigid: wgpu::RenderPipeline,
+    /// The same where they are cut open.
+    pub body_cut: wgpu::RenderPipeline,
+    pub rigid_cut: wgpu::RenderPipeline,
     pub tets: wgpu::RenderPipeline,
 }
 
@@ -68,7 +71,8 @@ pub struct FloorMaps {
 pub struct Surfaces {
     pub body: wgpu::RenderPipeline,
     pub rigid: wgpu::RenderPipeline,
-    /// Rigid things that are cut open.
+    /// The same where they are cut open.
+    pub body_cut: wgpu::RenderPipeline,
     pub rigid_cut: wgpu::RenderPipeline,
     pub wire: wgpu::RenderPipeline,
     pub edges: wgpu::RenderPipeline,
@@ -164,6 +168,8 @@ impl Casters {
         Self {
             body: draw("body", &frame, casters, Vertices::Position),
             rigid: draw("rigid", &frame, casters, Vertices::Position),
+            body_cut: draw("body_cut", &frame, casters, Vertices::Position),
+            rigid_cut: draw("rigid_cut", &frame, casters, Vertices::Position),
             tets: draw("tets", &[Some(&layouts.frame), None, Some(&layouts.tets)], tets, Vertices::None),
         }
     }
@@ -216,6 +222,7 @@ impl Surfaces {
         Self {
             body: draw("body", None, shaders.body, ["vs_body", body], Vertices::Full),
             rigid: draw("rigid", None, shaders.body, ["vs_rigid", body], Vertices::Full),
+            body_cut: draw("body_cut", None, shaders.body, ["vs_body", cut], Vertices::Full),
             rigid_cut: draw("rigid_cut", None, shaders.body, ["vs_rigid", cut], Vertices::Full),
             wire: draw("wire", Some(&layouts.wire), shaders.body, ["vs_wire", wire], Vertices::None),
             edges: draw("edges", Some(&layouts.wire), shaders.body, ["vs_wire", edges], Vertices::None),

@@ -1,5 +1,7 @@
 //! The order of passes of one picture.
 
+use std::ops::Range;
+
 use glam::{Mat4, Vec4};
 
 use super::RenderError;
@@ -41,7 +43,7 @@ pub struct Renderer {
     pub(super) guest: Option<Box<StageBuffers>>,
     pub(super) transforms: Vec<Mat4>,
     /// The inputs for which planes and maps were last made; none when something has moved since.
-    planes_made_for: Option<Theme>,
+    pub(super) planes_made_for: Option<Theme>,
     maps_made_for: Option<ViewOptions>,
     canvas: Option<Canvas>,
     capture_canvas: Option<Canvas>,
@@ -159,6 +161,12 @@ impl Renderer {
         Ok(())
     }
 
+    /// Soft bodies of which the last picture has cut the tets, as their surface is open where the plane cuts it: by
+    /// their places on the stage.
+    pub fn open_sections(&self) -> &[usize] {
+        &self.caps.open
+    }
+
     /// Notes that nothing drawn so far shows the current stage.
     pub(super) fn moved(&mut self) {
         self.maps_made_for = None;
@@ -257,7 +265,7 @@ impl Renderer {
         self.queue.write_buffer(&self.stage.tets_view, 0, bytemuck::bytes_of(&TetsView { cut: plane, shrink }));
         self.frame_guest(&frame, &TetsView { cut: NO_CUT, shrink });
         if options.shading == Shading::Tets {
-            self.caps.update(&self.device, &self.queue, &self.stage, &self.transforms, &options);
+            self.caps.update(&self.device, &self.queue, &mut self.stage, &self.transforms, &options);
         }
         self.marks.upload(&self.device, &self.queue, &shown.overlays, canvas.scale as f32);
 
@@ -335,12 +343,15 @@ impl Renderer {
                 pass.set_pipeline(&casters.tets);
                 pass.set_bind_group(2, &stage.tets_group, &[]);
                 draw_tets(&mut pass, stage);
+                pass.set_pipeline(&casters.body_cut);
+                draw_indices(&mut pass, stage, stage.clipped_indices());
             } else {
                 pass.set_pipeline(&casters.body);
                 draw_bodies(&mut pass, stage);
             }
-            pass.set_pipeline(&casters.rigid);
+            pass.set_pipeline(if options.cut.is_some_and(|cut| cut.rigids) { &casters.rigid_cut } else { &casters.rigid });
             draw_rigids(&mut pass, stage, true);
+            self.cast_guest(&mut pass, casters, options.shading);
         }
         // The floor's maps, made from the depth maps.
         for (view, pipeline, source) in [
@@ -472,6 +483,8 @@ pub(super) fn draw_soft(pass: &mut wgpu::RenderPass, pipelines: &Surfaces, shadi
             pass.set_pipeline(&pipelines.tets);
             pass.set_bind_group(2, &stage.tets_group, &[]);
             draw_tets(pass, stage);
+            pass.set_pipeline(&pipelines.body_cut);
+            draw_indices(pass, stage, stage.clipped_indices());
         }
     }
 }
@@ -488,13 +501,17 @@ fn check_count(positions: &Positions, expected: u32, what: &'static str) -> Resu
 
 pub(super) fn draw_bodies(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     if stage.n_indices > 0 {
-        pass.set_vertex_buffer(0, stage.vertices.slice(..));
-        pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
-        stage.shown_indices().for_each(|indices| pass.draw_indexed(indices, 0, 0..1));
+        draw_indices(pass, stage, stage.shown_indices());
     }
 }
 
-fn draw_tets(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
+fn draw_indices(pass: &mut wgpu::RenderPass, stage: &StageBuffers, parts: impl Iterator<Item = Range<u32>>) {
+    pass.set_vertex_buffer(0, stage.vertices.slice(..));
+    pass.set_index_buffer(stage.indices.slice(..), wgpu::IndexFormat::Uint32);
+    parts.for_each(|indices| pass.draw_indexed(indices, 0, 0..1));
+}
+
+pub(super) fn draw_tets(pass: &mut wgpu::RenderPass, stage: &StageBuffers) {
     stage.shown_tets().for_each(|tets| pass.draw(12 * tets.start..12 * tets.end, 0..1));
 }
 

@@ -13,19 +13,19 @@ pub struct Plane {
 
 impl Plane {
     /// Height above it [m].
-    fn height(&self, p: Vec3) -> f32 {
+    pub fn height(&self, p: Vec3) -> f32 {
         self.normal.dot(p) - self.distance
     }
 
     /// Where it meets an edge from below (`low`, at a height not above 0) to above. The same to the bit for all that
     /// have this edge.
-    fn meet(&self, low: Vec3, high: Vec3) -> Vec3 {
+    pub fn meet(&self, low: Vec3, high: Vec3) -> Vec3 {
         let [below, above] = [self.height(low), self.height(high)];
         low + (high - low) * (below / (below - above)).clamp(0.0, 1.0)
     }
 
     /// A polygon counter-clockwise, seen from above it.
-    fn oriented<const N: usize>(&self, mut points: [Vec3; N]) -> [Vec3; N] {
+    pub fn oriented<const N: usize>(&self, mut points: [Vec3; N]) -> [Vec3; N] {
         if (points[1] - points[0]).cross(points[2] - points[0]).dot(self.normal) < 0.0 {
             points.reverse();
         }
@@ -33,49 +33,82 @@ impl Plane {
     }
 }
 
+/// Coordinates in a plane.
+#[derive(Clone, Copy, Debug)]
+pub struct Chart {
+    u: Vec3,
+    v: Vec3,
+    origin: Vec3,
+}
+
+impl Chart {
+    pub fn of(plane: &Plane) -> Self {
+        let (u, v) = plane.normal.any_orthonormal_pair();
+        Self { u, v, origin: plane.normal * plane.distance }
+    }
+
+    /// The coordinates of a point in the plane.
+    pub fn flat(&self, p: Vec3) -> Vec2 {
+        Vec2::new(self.u.dot(p), self.v.dot(p))
+    }
+
+    /// The point with these coordinates.
+    pub fn point(&self, Vec2 { x, y }: Vec2) -> Vec3 {
+        self.origin + self.u * x + self.v * y
+    }
+}
+
 /// Corners of a surface that are so little above the plane, as a part of its size, lie in it: where two of them mean
 /// the same point and are rounded otherwise, as along the seam of a ball, they are on the same side.
 const LEVEL: f32 = 1e-5;
 
-/// Adds the triangles of the section of a tet: none, one or two.
-pub fn add_tet_section(corners: &[Vec3; 4], plane: &Plane, triangles: &mut Vec<[Vec3; 3]>) {
+/// The section of a tet, counter-clockwise seen from above: no, three or four corners.
+pub fn tet_section(corners: &[Vec3; 4], plane: &Plane) -> Vec<Vec3> {
     let is_above = corners.map(|corner| plane.height(corner) > 0.0);
     if is_above == [is_above[0]; 4] {
-        return;
+        return vec![];
     }
     let of_side = |side: bool| (0..4).filter(move |k| is_above[*k] == side).map(|k| corners[k]);
     let (below, above): (Vec<Vec3>, Vec<Vec3>) = (of_side(false).collect(), of_side(true).collect());
     let meet = |low: usize, high: usize| plane.meet(below[low], above[high]);
     match (below.len(), above.len()) {
-        (1, 3) => triangles.push(plane.oriented([meet(0, 0), meet(0, 1), meet(0, 2)])),
-        (3, 1) => triangles.push(plane.oriented([meet(0, 0), meet(1, 0), meet(2, 0)])),
-        (2, 2) => {
-            // Neighbours share a corner of the tet.
-            let [a, b, c, d] = plane.oriented([meet(0, 0), meet(0, 1), meet(1, 1), meet(1, 0)]);
-            triangles.extend([[a, b, c], [a, c, d]]);
-        }
-        _ => {}
+        (1, 3) => plane.oriented([meet(0, 0), meet(0, 1), meet(0, 2)]).to_vec(),
+        (3, 1) => plane.oriented([meet(0, 0), meet(1, 0), meet(2, 0)]).to_vec(),
+        // Neighbours share a corner of the tet.
+        _ => plane.oriented([meet(0, 0), meet(0, 1), meet(1, 1), meet(1, 0)]).to_vec(),
     }
+}
+
+/// The triangles of a convex polygon.
+pub fn fan(polygon: &[Vec3]) -> impl Iterator<Item = [Vec3; 3]> {
+    polygon.windows(2).skip(1).map(|pair| [polygon[0], pair[0], pair[1]])
 }
 
 /// Adds triangles that fill the section of a closed surface: what is inside by the rule of even and odd. Of a surface
 /// that is not closed they fill what its edges leave no doubt about.
 pub fn add_surface_section(surface: impl Iterator<Item = [Vec3; 3]>, plane: &Plane, triangles: &mut Vec<[Vec3; 3]>) {
-    let (u, v) = plane.normal.any_orthonormal_pair();
-    let origin = plane.normal * plane.distance;
-    let flat = |p: Vec3| Vec2::new(u.dot(p), v.dot(p));
+    let chart = Chart::of(plane);
     let surface: Vec<[Vec3; 3]> = surface.collect();
     let level = LEVEL * surface.iter().flatten().fold(0.0, |size: f32, p| size.max(p.abs().max_element()));
-    let mut edges: Vec<Edge> = surface.iter().filter_map(|triangle| Edge::of(triangle, plane, level, flat)).collect();
+    let edges = surface.iter().filter_map(|triangle| Edge::of(triangle, plane, level, &chart)).collect();
+    // Between two neighbouring ends the section is a row of trapezoids.
+    sweep(edges, |strip, active| {
+        for pair in active.chunks_exact(2) {
+            triangles.extend(trapezoid([&pair[0], &pair[1]], strip, plane, &chart));
+        }
+    });
+}
+
+/// Goes through the strips between neighbouring ends of edges, from the lowest one: gives both heights of each, and the
+/// edges that run through it, from left to right.
+pub fn sweep(mut edges: Vec<Edge>, mut strip: impl FnMut([f32; 2], &[Edge])) {
     edges.sort_by(|a, b| a.low.y.total_cmp(&b.low.y));
     let mut ends: Vec<f32> = edges.iter().flat_map(|edge| [edge.low.y, edge.high.y]).collect();
     ends.sort_by(f32::total_cmp);
     ends.dedup();
-    let point = |x: f32, y: f32| origin + u * x + v * y;
-    // Between two neighbouring ends the section is a row of trapezoids.
     let (mut next, mut active): (usize, Vec<Edge>) = (0, vec![]);
-    for strip in ends.windows(2) {
-        let [bottom, top] = [strip[0], strip[1]];
+    for pair in ends.windows(2) {
+        let [bottom, top] = [pair[0], pair[1]];
         active.retain(|edge| edge.high.y > bottom);
         while edges.get(next).is_some_and(|edge| edge.low.y <= bottom) {
             active.push(edges[next]);
@@ -83,49 +116,59 @@ pub fn add_surface_section(surface: impl Iterator<Item = [Vec3; 3]>, plane: &Pla
         }
         let middle = 0.5 * (bottom + top);
         active.sort_by(|a, b| a.at(middle).total_cmp(&b.at(middle)));
-        for pair in active.chunks_exact(2) {
-            let [left, right] = [bottom, top].map(|y| [pair[0].at(y), pair[1].at(y)]);
-            let corners = [point(left[0], bottom), point(left[1], bottom), point(right[1], top), point(right[0], top)];
-            let [a, b, c, d] = corners;
-            for triangle in [[a, b, c], [a, c, d]] {
-                if (triangle[1] - triangle[0]).cross(triangle[2] - triangle[0]) != Vec3::ZERO {
-                    triangles.push(plane.oriented(triangle));
-                }
-            }
-        }
+        strip([bottom, top], &active);
     }
 }
 
+/// The triangles between two edges within a strip; none where they have no area.
+pub fn trapezoid([left, right]: [&Edge; 2], [bottom, top]: [f32; 2], plane: &Plane, chart: &Chart) -> impl Iterator<Item = [Vec3; 3]> {
+    let at = |edge: &Edge, y: f32| chart.point(Vec2::new(edge.at(y), y));
+    let [a, b, c, d] = [at(left, bottom), at(right, bottom), at(right, top), at(left, top)];
+    let has_area = |[a, b, c]: &[Vec3; 3]| (*b - *a).cross(*c - *a) != Vec3::ZERO;
+    [[a, b, c], [a, c, d]].into_iter().filter(has_area).map(|triangle| plane.oriented(triangle))
+}
+
 /// Where the plane meets a triangle, in coordinates of the plane: from its lower end to the higher one.
-#[derive(Clone, Copy)]
-struct Edge {
-    low: Vec2,
-    high: Vec2,
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    pub low: Vec2,
+    pub high: Vec2,
+    /// The tet of whose face it is; none of a surface.
+    pub tet: Option<u32>,
 }
 
 impl Edge {
     /// None where the triangle is on one side, or the edge runs across. `level`: what is not higher [m] is in the
     /// plane.
-    fn of(triangle: &[Vec3; 3], plane: &Plane, level: f32, flat: impl Fn(Vec3) -> Vec2) -> Option<Self> {
-        let is_above = triangle.map(|p| plane.height(p) > level);
-        let n_above = is_above.iter().filter(|above| **above).count();
-        if n_above == 0 || n_above == 3 {
-            return None;
-        }
-        // The corner that is alone on its side.
-        let alone = (0..3).find(|k| is_above[*k] == (n_above == 1))?;
-        let [p, q, r] = [0, 1, 2].map(|k| triangle[(alone + k) % 3]);
-        let meet = |other: Vec3| flat(if is_above[alone] { plane.meet(other, p) } else { plane.meet(p, other) });
-        let [a, b] = [meet(q), meet(r)];
+    pub fn of(triangle: &[Vec3; 3], plane: &Plane, level: f32, chart: &Chart) -> Option<Self> {
+        meets(triangle, plane, level, chart).and_then(|[a, b]| Self::between(a, b))
+    }
+
+    /// None of two points at the same height.
+    pub fn between(a: Vec2, b: Vec2) -> Option<Self> {
         let (low, high) = if a.y <= b.y { (a, b) } else { (b, a) };
-        (low.y < high.y).then_some(Self { low, high })
+        (low.y < high.y).then_some(Self { low, high, tet: None })
     }
 
     /// Its x at a height y between its ends.
-    fn at(&self, y: f32) -> f32 {
+    pub fn at(&self, y: f32) -> f32 {
         let along = ((y - self.low.y) / (self.high.y - self.low.y)).clamp(0.0, 1.0);
         self.low.x + (self.high.x - self.low.x) * along
     }
+}
+
+/// The two points where a plane crosses the border of a triangle; see [`Edge::of`].
+pub fn meets(triangle: &[Vec3; 3], plane: &Plane, level: f32, chart: &Chart) -> Option<[Vec2; 2]> {
+    let is_above = triangle.map(|p| plane.height(p) > level);
+    let n_above = is_above.iter().filter(|above| **above).count();
+    if n_above == 0 || n_above == 3 {
+        return None;
+    }
+    // The corner that is alone on its side.
+    let alone = (0..3).find(|k| is_above[*k] == (n_above == 1))?;
+    let [p, q, r] = [0, 1, 2].map(|k| triangle[(alone + k) % 3]);
+    let meet = |other: Vec3| chart.flat(if is_above[alone] { plane.meet(other, p) } else { plane.meet(p, other) });
+    Some([meet(q), meet(r)])
 }
 
 #[cfg(test)]
@@ -146,9 +189,7 @@ mod tests {
     }
 
     fn tet_section(corners: &[Vec3; 4], plane: &Plane) -> Vec<[Vec3; 3]> {
-        let mut triangles = vec![];
-        add_tet_section(corners, plane, &mut triangles);
-        triangles
+        fan(&super::tet_section(corners, plane)).collect()
     }
 
     const TET: [Vec3; 4] = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z];
@@ -193,7 +234,7 @@ mod tests {
                 let plane = plane(normal, distance);
                 let (mut of_tets, mut of_surface) = (vec![], vec![]);
                 for tet in &tets.tets {
-                    add_tet_section(&tet.map(|node| glam(&tets.positions[node as usize])), &plane, &mut of_tets);
+                    of_tets.extend(tet_section(&tet.map(|node| glam(&tets.positions[node as usize])), &plane));
                 }
                 let triangles = surface.triangles.iter().map(|triangle| triangle.map(|v| glam(&surface.positions[v as usize])));
                 add_surface_section(triangles, &plane, &mut of_surface);

@@ -22,6 +22,17 @@ pub struct SoftBodyVisual {
     pub colors: Vec<Rgb>,
     /// Indices into the stage's nodes, for the view of the inside; may be empty.
     pub tets: Vec<[u32; 4]>,
+    /// Where its vertices lie in its tets, if its surface is another one than their border; else empty.
+    pub hosts: Vec<Host>,
+}
+
+/// The place of a surface vertex in a tet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Host {
+    /// Corners of the tet, as indices into the stage's nodes.
+    pub nodes: [u32; 4],
+    /// Their weights, of sum 1; negative ones outside the tet.
+    pub weights: [f32; 4],
 }
 
 /// The shape of a rigid thing in its own frame.

@@ -55,6 +55,7 @@ fn stage() -> Stage {
             color: Rgb::hex(0xe03020),
             colors: vec![],
             tets: vec![],
+            hosts: vec![],
         }],
         rigids: vec![RigidVisual {
             name: "floor".into(),

@@ -136,7 +136,7 @@ impl Frame {
             grid: Vec4::new(spacing, weight, if options.grid { 1.0 } else { 0.0 }, around.floor_reach()),
             scene: around.center.extend(around.radius),
             flags: [around.n_rigid_points, around.n_vertices, options.shadows as u32, around.shadow_taps],
-            cut: options.cut.filter(|cut| cut.rigids).map_or(NO_CUT, |cut| cut.plane),
+            cut: options.cut.map_or(NO_CUT, |cut| cut.plane),
         }
     }
 }

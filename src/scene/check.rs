@@ -40,7 +40,7 @@ fn fits(value: &Value, kind: &Kind) -> bool {
     match kind {
         Kind::Number(range) => value.number().is_some_and(|x| range.contains(x)),
         Kind::Integer { min, max } => value.integer().is_some_and(|i| (*min..=*max).contains(&i)),
-        Kind::Text => value.text().is_some(),
+        Kind::Text | Kind::Reference(_) => value.text().is_some(),
         Kind::Label => value.text().is_some() || value.integer().is_some(),
         Kind::Name => value.text().is_some_and(is_name),
         Kind::Choice(words) => value.text().is_some_and(|t| words.contains(&t)),
@@ -149,7 +149,7 @@ fn stand_in(field: &Field, origin: Origin, place: usize) -> Entry {
     let data = match field.kind {
         Kind::Number(range) => number(&range),
         Kind::Integer { min, max } => Data::Integer(1.clamp(min, max)),
-        Kind::Text | Kind::Label | Kind::Name => Data::Text(place.to_string()),
+        Kind::Text | Kind::Reference(_) | Kind::Label | Kind::Name => Data::Text(place.to_string()),
         Kind::Choice(words) => Data::Text(words.first().copied().unwrap_or_default().into()),
         Kind::Color => Data::Text("#ffffff".into()),
         Kind::Vector(range) => list(3, number(&range)),
@@ -174,7 +174,7 @@ fn found(value: &Value, kind: &Kind) -> String {
     format!("[{}]", value.items().iter().map(Value::describe).collect::<Vec<_>>().join(", "))
 }
 
-fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 

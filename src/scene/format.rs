@@ -79,8 +79,8 @@ static PAIR: Table = Table {
     doc: "Values for the contact of two bodies, in either order. The name of a body with an array or a scatter stands for all its \
           copies; a body paired with itself means the copies among each other, and each with itself.",
     fields: &[
-        Field::new("a", Kind::Text, "", Required, "Name of a body.").live(),
-        Field::new("b", Kind::Text, "", Required, "Name of the other body.").live(),
+        Field::new("a", Kind::Reference("body"), "", Required, "Name of a body.").live(),
+        Field::new("b", Kind::Reference("body"), "", Required, "Name of the other body.").live(),
         Field::new("friction", Kind::Number(from_to(0.0, 10.0)), "", Required, "Coulomb's coefficient of this pair.").live(),
     ],
 };
@@ -90,7 +90,7 @@ static GROUP: Table = Table {
     doc: "A transform node. A point p of a child is at `parent * (position + rotation * (scale * p))`.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among groups."),
-        Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries this one."),
+        Field::new("parent", Kind::Reference("group"), "", Optional("the world"), "Name of the group that carries this one."),
         Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Place of the origin, in the parent's frame."),
         Field::new(
             "rotation",
@@ -187,13 +187,13 @@ static BODY: Table = Table {
             Default("\"file\""),
             "Point that `position` places and `rotation` turns about: the mesh's own origin (a shape's centre), the centre of its bounding box, or the centre of that box's bottom.",
         ),
-        Field::new("material", Kind::Text, "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
+        Field::new("material", Kind::Reference("material"), "", Optional("a material of all defaults"), "Name of a material.").only(DEFORMABLE),
         ELEMENT.only(DEFORMABLE),
         Field::new("density", Kind::Number(above_to(0.0, 1e6)), "kg/m^3", Optional("1000, or as `mass` says"), "Mass of a volume.")
             .only(RIGID),
         Field::new("mass", Kind::Number(above_to(0.0, 1e9)), "kg", Optional("as `density` says"), "Mass of each copy; instead of `density`.")
             .only(RIGID),
-        Field::new("parent", Kind::Text, "", Optional("the world"), "Name of the group that carries the body."),
+        Field::new("parent", Kind::Reference("group"), "", Optional("the world"), "Name of the group that carries the body."),
         Field::new("position", Kind::Vector(ANY), "m", Default("[0.0, 0.0, 0.0]"), "Place of the origin, in the parent's frame."),
         Field::new(
             "rotation",
@@ -439,7 +439,7 @@ static ATTACHMENT_END: Table = Table {
     title: "end of an attachment",
     doc: "A point of a body, or of the world.",
     fields: &[
-        Field::new("body", Kind::Text, "", Optional("the world"), "Name of a body."),
+        Field::new("body", Kind::Reference("body"), "", Optional("the world"), "Name of a body."),
         Field::new("region", Kind::Table(&REGION), "", Optional("`point` is needed"), "The centre of mass of this part of the body."),
         Field::new(
             "point",
@@ -456,7 +456,7 @@ static FORCE: Table = Table {
     doc: "A constant force on a body or a region of it, spread by mass.",
     fields: &[
         Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
-        Field::new("body", Kind::Text, "", Required, "Name of a deformable body."),
+        Field::new("body", Kind::Reference("body"), "", Required, "Name of a deformable body."),
         Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Nodes that the force acts on."),
         Field::new("force", Kind::Vector(ANY), "N", Required, "Total force, along the world's axes."),
         Field::new("start", Kind::Number(NOT_NEGATIVE), "s", Default("0.0"), "When it begins to act."),
@@ -469,7 +469,7 @@ static PROBE: Table = Table {
     doc: "A named region whose mean position, displacement and velocity are reported.",
     fields: &[
         Field::new("name", Kind::Name, "", Required, "Unique among probes."),
-        Field::new("body", Kind::Text, "", Required, "Name of a deformable body."),
+        Field::new("body", Kind::Reference("body"), "", Required, "Name of a deformable body."),
         Field::new("region", Kind::Table(&REGION), "", Optional("the whole body"), "Surface vertices that are averaged."),
         Field::new(
             "point",

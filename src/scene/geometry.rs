@@ -140,7 +140,9 @@ impl Elements {
             Role::Deformable { material, regions, element, .. } => {
                 let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING;
                 let flows = |named: &NamedMaterial| named.material.is_for_linear_tets();
-                let any = |of: &dyn Fn(&NamedMaterial) -> bool| of(material) || regions.iter().any(|region| of(&region.material));
+                let any = |of: &dyn Fn(&NamedMaterial) -> bool| {
+                    of(material) || regions.iter().filter_map(|region| region.material.as_ref()).any(of)
+                };
                 Self { asked: *element, locks: any(&locks), flows: any(&flows) }
             }
             _ => Self { asked: None, locks: false, flows: false },

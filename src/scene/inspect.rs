@@ -2,10 +2,11 @@
 
 use super::format::SCENE;
 use super::read::{Copies, Role};
+use super::regions::MaterialRegion;
 use super::spec::{Field, Kind, Presence, Range, Table};
-use super::value::{Data, Value};
-use super::{Scene, check, set};
-use crate::model::{FixedParts, Friction, NamedMaterial, PairFriction, Params};
+use super::value::{Value, as_toml};
+use super::{Scene, check, names, set};
+use crate::model::{Ball, FixedParts, Friction, NamedMaterial, PairFriction, Params};
 
 /// A value of a scene beside its declaration.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,14 @@ pub struct LiveValues {
     pub friction: Friction,
     /// The parts of deformable bodies that never move, of those that have some.
     pub fixed: Vec<FixedParts>,
+}
+
+/// What a brush has painted onto a body in one stroke: a region of spheres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PaintStroke {
+    /// The name of what is painted; none if it erases.
+    pub material: Option<String>,
+    pub balls: Vec<Ball>,
 }
 
 impl SceneValue {
@@ -103,12 +112,38 @@ impl Scene {
     pub fn unused_body_name(&self, stem: &str) -> String {
         let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
         let stem = if stem.is_empty() { "body".to_owned() } else { stem };
-        let written = |name: &str| {
-            self.document.flags.iter().any(|flag| flag.split('=').next().is_some_and(|path| path.trim() == format!("body.{name}")))
-        };
-        let is_used = |name: &String| self.content.bodies.iter().any(|body| body.name == *name) || written(name);
+        let is_used = |name: &String| self.content.bodies.iter().any(|body| body.name == *name) || self.was_name("body", name);
         let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
         std::iter::once(stem.clone()).chain(numbered).find(|name| !is_used(name)).unwrap_or(stem)
+    }
+
+    /// Whether an entry of a list was added by this name or had it before it got another one.
+    fn was_name(&self, list: &str, name: &str) -> bool {
+        let path = format!("{list}.{name}");
+        let of_flag =
+            |flag: &String| flag.split('=').next().is_some_and(|of| [path.as_str(), &format!("{path}.name")].contains(&of.trim()));
+        self.document.flags.iter().any(of_flag)
+    }
+
+    /// The name of the entry at a path such as `body.bar`, `force.0` or `material.soft`; none where it has none.
+    pub fn name_at(&self, path: &str) -> Option<&str> {
+        let (list, segment) = path.split_once('.')?;
+        names::name_of(&self.document.root, list, segment)
+    }
+
+    /// Whether the entry at a path can have a name, and the list that it is in.
+    pub fn named_list(path: &str) -> Option<&'static str> {
+        names::name_at(&format!("{path}.name")).map(|(list, _)| list)
+    }
+
+    /// The names that the entries of a list have, such as `body` or `material`.
+    pub fn names_of(&self, list: &str) -> Vec<&str> {
+        names::names_of(&self.document.root, list)
+    }
+
+    /// Why an entry of a list cannot be called so, as a sentence.
+    pub fn name_fault(&self, list: &str, name: &str) -> Option<String> {
+        names::name_fault(&self.document.root, list, name)
     }
 
     /// Whether a path names a whole entry of a list, such as `body.bar`.
@@ -159,7 +194,7 @@ impl Scene {
 
     /// The first name that no entry of a list has, such as `force` or `material`: `stem`, or with a number.
     pub fn unused_name(&self, list: &str, stem: &str) -> String {
-        let is_used = |name: &str| self.find(&format!("{list}.{name}")).is_some();
+        let is_used = |name: &str| self.find(&format!("{list}.{name}")).is_some() || self.was_name(list, name);
         let numbered = (2..).map(|n: u64| format!("{stem}_{n}"));
         std::iter::once(stem.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
     }
@@ -214,6 +249,17 @@ impl Scene {
             _ => None,
         };
         self.content.bodies.iter().filter_map(of_body).collect()
+    }
+
+    /// The strokes among the regions of a deformable body, by the places of these; none of regions by other means.
+    pub fn strokes(&self, body: &str) -> Vec<Option<PaintStroke>> {
+        let found = self.content.bodies.iter().find(|content| content.name == body);
+        let Some(Role::Deformable { regions, .. }) = found.map(|content| &content.role) else { return vec![] };
+        let stroke = |region: &MaterialRegion| {
+            let balls = region.tets.stroke()?.to_vec();
+            Some(PaintStroke { material: region.material.as_ref().map(|named| named.name.clone()), balls })
+        };
+        regions.iter().map(stroke).collect()
     }
 
     /// The value at a path of `--set`, if it is given, and what may be there.
@@ -274,23 +320,6 @@ fn add_values(
             }
             (Kind::Named(_), _) => {}
             _ => groups[place].values.push(SceneValue { path, field, given: found.map(as_toml) }),
-        }
-    }
-}
-
-/// A value as it could stand in a file.
-pub(super) fn as_toml(value: &Value) -> String {
-    match &value.data {
-        Data::Boolean(b) => b.to_string(),
-        Data::Integer(i) => i.to_string(),
-        Data::Float(x) => format!("{x:?}"),
-        Data::Text(text) => toml::Value::String(text.clone()).to_string(),
-        // No value is one.
-        Data::Date => String::new(),
-        Data::Array(items) => format!("[{}]", items.iter().map(as_toml).collect::<Vec<_>>().join(", ")),
-        Data::Table(entries) => {
-            let pair = |entry: &super::value::Entry| format!("{} = {}", entry.key, as_toml(&entry.value));
-            format!("{{ {} }}", entries.iter().map(pair).collect::<Vec<_>>().join(", "))
         }
     }
 }

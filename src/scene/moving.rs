@@ -1,10 +1,9 @@
 //! Bodies of a scene that are moved, turned and scaled, with what is said of them in the world.
 
 use super::Scene;
-use super::inspect::as_toml;
 use super::nodes::Transform;
 use super::read::BodyContent;
-use super::value::{Data, Value};
+use super::value::{Data, Value, as_toml};
 use crate::math::{Quat, Vec3};
 
 impl Scene {

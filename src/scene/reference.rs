@@ -43,7 +43,7 @@ fn kind_schema(kind: &Kind) -> Value {
     match kind {
         Kind::Number(range) => number_schema(range),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Text => json!({ "type": "string" }),
+        Kind::Text | Kind::Reference(_) => json!({ "type": "string" }),
         Kind::Label => json!({ "type": ["string", "integer"] }),
         Kind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
         Kind::Choice(words) => json!({ "enum": words }),
@@ -90,7 +90,8 @@ pub fn reference() -> String {
          name, or by their place from 0; a table given to a new name is an entry more (`--set 'body.ball={ kind = \"rigid\", shape = {\n\
          type = \"sphere\", radius = 0.1 } }'`), and no value takes one out, with all that names it (`--set body.ball=`). Any other\n\
          value is left out likewise and is as by default (`--set force.0.end=`), and a list is given as a whole\n\
-         (`--set 'force=[{ body = \"bar\", force = [0, 9, 0] }]'`). A value that is not known, has the wrong type or is out of range is an error that names\n\
+         (`--set 'force=[{ body = \"bar\", force = [0, 9, 0] }]'`). With another name of an entry, or of a material, all that names it\n\
+         follows (`--set body.bar.name=rod`, `--set material.soft.name=gum`). A value that is not known, has the wrong type or is out of range is an error that names\n\
          file, line and column and says what is accepted. `scenes/schema.json` is the same format as a JSON Schema.\n\n\
          What is marked *live* may be changed while a scene runs: in the panel of the window, or by a command of a session. All else\n\
          acts from the start; the window takes such changes up with R, and File > Save scene writes all of them into the file.\n\n\

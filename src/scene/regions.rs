@@ -3,7 +3,7 @@
 use super::value::Origin;
 use crate::math::{Aabb, Vec3};
 use crate::mesh::TetMesh;
-use crate::model::{Extent, NamedMaterial};
+use crate::model::{Ball, Extent, NamedMaterial, element_centers};
 
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -16,7 +16,8 @@ pub struct Region {
 /// A part of a body that is made of another material.
 #[derive(Clone, Debug)]
 pub struct MaterialRegion {
-    pub material: NamedMaterial,
+    /// None of spheres that erase what other spheres before them have painted.
+    pub material: Option<NamedMaterial>,
     pub tets: TetChoice,
 }
 
@@ -30,6 +31,16 @@ pub enum TetChoice {
         origin: Origin,
         key: String,
     },
+}
+
+impl TetChoice {
+    /// The balls of a stroke of paint.
+    pub fn stroke(&self) -> Option<&[Ball]> {
+        match self {
+            Self::Place(Region { extent: Extent::Spheres(balls), .. }) => Some(balls),
+            _ => None,
+        }
+    }
 }
 
 impl Region {
@@ -47,15 +58,6 @@ impl Region {
             let touches = |of_element: &[[u32; 4]]| of_element.as_flattened().iter().any(|node| is_there[*node as usize]);
             return (0..).zip(tets.tets.chunks(parts)).filter(|(_, tets)| touches(tets)).map(|(element, _)| element).collect();
         }
-        self.select(&centers(tets, parts))
+        self.select(&element_centers(&tets.positions, &tets.tets, parts))
     }
-}
-
-/// The centres of elements, each of `parts` tets in a row.
-pub fn centers(tets: &TetMesh, parts: usize) -> Vec<Vec3> {
-    let center = |of_element: &[[u32; 4]]| {
-        let nodes = of_element.as_flattened();
-        nodes.iter().map(|n| tets.positions[*n as usize]).sum::<Vec3>() / nodes.len() as f64
-    };
-    tets.tets.chunks(parts).map(center).collect()
 }

@@ -4,6 +4,8 @@ use super::Document;
 use super::check::unknown_key;
 use super::error::{Message, Place, SceneError, unknown};
 use super::format::SCENE;
+use super::names::{self, Rename};
+pub use super::names::{place_in, variant};
 use super::spec::{Kind, Table};
 use super::value::{Data, Entry, Origin, Value};
 use crate::body::base_name;
@@ -14,6 +16,8 @@ pub enum Edit {
     Put { path: String, value: Value },
     /// Adds an entry to a list.
     Add { list: String, entry: Value },
+    /// Gives an entry another name, and what names it the name of the entry: paths, and what is there then.
+    Rename { rename: Rename, references: Vec<(String, String)> },
     /// Takes entries out of lists: the path of each list and the place in it, in this order.
     Remove(Vec<(&'static str, usize)>),
     /// Leaves the value at a path out, which may be a table.
@@ -24,7 +28,8 @@ pub enum Edit {
 /// their place from 0. VALUE is TOML; a bare word is a text. Tables on the way that the file left out are made. A table
 /// given to a new name in a list is an entry more (`body.ball={ shape = ... }`), and to a new name a material more
 /// (`material.liver={ preset = "liver" }`); an entry without a value is taken out (`body.ball=`), and with a body
-/// everything that names it. Any other value is left out likewise (`force.0.end=`), and is as by default then.
+/// everything that names it. Any other value is left out likewise (`force.0.end=`), and is as by default then. With
+/// another name (`body.bar.name=rod`, `material.soft.name=gum`) all that names the entry names it so.
 pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError> {
     let fail = |message: Message| SceneError::one(Place::Flag { flag: assignment.to_owned() }, "", message);
     let flag = document.flags.len();
@@ -37,6 +42,16 @@ pub fn apply(document: &mut Document, assignment: &str) -> Result<(), SceneError
             Data::Array(items) => items.push(entry),
             _ => return Err(fail(format!("\"{list}\" is not a list in the file").into())),
         },
+        Edit::Rename { rename: Rename { list, from, to }, references } => {
+            for (path, name) in references {
+                find(&mut document.root, &path, false, flag).map_err(fail)?.data = Data::Text(name);
+            }
+            if let Some(entry) = document.root.get_mut(&list).and_then(|value| value.entries_mut().iter_mut().find(|e| e.key == from)) {
+                (entry.key, entry.key_origin) = (to, Origin::Flag(flag));
+            } else {
+                find(&mut document.root, &format!("{list}.{from}.name"), false, flag).map_err(fail)?.data = Data::Text(to);
+            }
+        }
         Edit::Remove(places) => {
             for (list, place) in places {
                 if let Data::Array(items) = &mut find(&mut document.root, list, false, flag).map_err(fail)?.data {
@@ -66,6 +81,11 @@ pub fn parse(root: &Value, assignment: &str, flag: usize) -> Result<Edit, String
         };
     }
     let mut value = parse_value(text, flag).map_err(|reason| format!("the value is not TOML: {reason}"))?;
+    if let (Some((list, segment)), Some(name)) = (names::name_at(path), value.text())
+        && let Some(edit) = renamed(root, list, segment, name)
+    {
+        return edit;
+    }
     if let (Some((list, name)), Data::Table(entries)) = (entry_of(path), &mut value.data)
         && name.parse::<usize>().is_err()
     {
@@ -80,17 +100,27 @@ pub fn parse(root: &Value, assignment: &str, flag: usize) -> Result<Edit, String
     Ok(Edit::Put { path: path.to_owned(), value })
 }
 
+/// Another name for the entry of a list with a name or a number; none where it has no name yet, or where there is no
+/// such entry.
+fn renamed(root: &Value, list: &str, segment: &str, to: &str) -> Option<Result<Edit, String>> {
+    // A file may have been saved since: then it has the new name already.
+    let is_done = || names::names_of(root, list).contains(&to).then_some(to);
+    let from = names::name_of(root, list, segment).or_else(is_done)?;
+    if from == to {
+        return Some(Ok(Edit::Remove(vec![])));
+    }
+    let rename = Rename::new(list, from, to);
+    Some(match names::name_fault(root, list, to) {
+        Some(fault) => Err(fault),
+        None => Ok(Edit::Rename { references: names::references(root, &rename), rename }),
+    })
+}
+
 /// The list of the scene and the name in it, where a path names a whole entry.
 pub fn entry_of(path: &str) -> Option<(&str, &str)> {
     let (list, name) = path.split_once('.')?;
     let is_list = matches!(SCENE.field(list)?.kind, Kind::List(_));
     (is_list && !name.contains('.')).then_some((list, name))
-}
-
-/// The place of the entry with a name, or with a number from 0.
-pub fn place_in(items: &[Value], name: &str) -> Option<usize> {
-    let named = items.iter().position(|item| item.get("name").and_then(Value::text) == Some(name));
-    named.or_else(|| name.parse().ok().filter(|place| *place < items.len()))
 }
 
 /// An entry, and with a body all that names it.
@@ -147,12 +177,6 @@ pub fn look_up<'a>(root: &'a Value, path: &str) -> Option<(Option<&'a Value>, Ki
         };
     }
     Some(found)
-}
-
-/// The table that the `type` of a value says.
-pub fn variant(value: &Value, variants: &'static [(&'static str, Table)]) -> Option<&'static Table> {
-    let tag = value.get("type").and_then(Value::text)?;
-    variants.iter().find(|(name, _)| *name == tag).map(|(_, table)| table)
 }
 
 /// The table at a path, if it is given.

@@ -40,6 +40,8 @@ pub enum Kind {
     },
     /// Any text.
     Text,
+    /// The name of an entry of this list of the scene: `body`, `material` or `group`. Of a body it may be one copy.
+    Reference(&'static str),
     /// A text or a whole number.
     Label,
     /// Letters, digits, `_` and `-`: a word that paths and column headers can hold.
@@ -150,7 +152,7 @@ impl Kind {
             Kind::Number(range) => with("a number", range),
             Kind::Integer { min, max } if min == max => min.to_string(),
             Kind::Integer { min, max } => format!("an integer from {min} to {max}"),
-            Kind::Text => "a text".into(),
+            Kind::Text | Kind::Reference(_) => "a text".into(),
             Kind::Label => "a text or a whole number".into(),
             Kind::Name => "a name of letters, digits, _ and -".into(),
             Kind::Choice(words) => {

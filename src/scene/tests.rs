@@ -2,6 +2,7 @@ mod bodies;
 mod collision;
 mod materials;
 mod elements;
+mod names;
 
 use std::path::Path;
 

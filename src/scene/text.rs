@@ -1,16 +1,19 @@
 //! The file of a scene with changed values at their place; everything else stays as it was written.
 
+mod merge;
+
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table as TomlTable, TableLike, Value as TomlValue};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Key, Table as TomlTable, TableLike, Value as TomlValue};
 
 use super::format::SCENE;
-use super::inspect::as_toml;
+use super::names::Rename;
 use super::read::{Collision, Geometry};
 use super::set::{self, Edit};
 use super::spec::Kind;
-use super::value::Value;
+use super::value::{Value, as_toml};
 use super::{Document, Scene};
+use merge::{merge, merge_value, own_lines};
 
 /// A scene that cannot be written back. None is known: what was read can be written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -82,10 +85,20 @@ fn write(text: &mut DocumentMut, edit: &Edit) -> Option<()> {
             let entry: TomlValue = as_toml(entry).parse().ok()?;
             let entry = entry.as_inline_table()?.clone();
             match text.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())) {
-                Item::ArrayOfTables(tables) => tables.push(plain(entry.into_table())),
+                Item::ArrayOfTables(tables) => tables.push(own_lines(entry)),
                 item => item.as_array_mut()?.push(entry),
             }
             Some(())
+        }
+        Edit::Rename { rename: Rename { list, from, to }, references } => {
+            for (path, value) in references {
+                let segments: Vec<&str> = path.split('.').collect();
+                put(text.as_table_mut(), &SCENE_KIND, &segments, TomlValue::from(value.as_str()))?;
+            }
+            match SCENE.field(list)?.kind {
+                Kind::Named(_) => rename_key(text.get_mut(list)?, from, to),
+                _ => put(text.as_table_mut(), &SCENE_KIND, &[list.as_str(), from.as_str(), "name"], TomlValue::from(to.as_str())),
+            }
         }
         Edit::Remove(places) => places.iter().try_for_each(|(list, place)| {
             let list = list.split('.').try_fold(text.as_item_mut(), |item, key| item.get_mut(key))?;
@@ -158,7 +171,7 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
             let tables = item.as_table_like_mut()?;
             if rest.is_empty() {
                 // All of it, below its comments.
-                let mut whole = plain(value.as_inline_table()?.clone().into_table());
+                let mut whole = own_lines(value.as_inline_table()?.clone());
                 if let Some(before) = tables.get(name).and_then(Item::as_table) {
                     *whole.decor_mut() = before.decor().clone();
                     whole.set_position(before.position());
@@ -177,7 +190,7 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
                     let table = list.get_mut(place)?;
                     if rest.is_empty() {
                         // All of the entry, in its place and below its comments.
-                        let mut whole = plain(value.as_inline_table()?.clone().into_table());
+                        let mut whole = own_lines(value.as_inline_table()?.clone());
                         *whole.decor_mut() = table.decor().clone();
                         whole.set_position(table.position());
                         *table = whole;
@@ -188,7 +201,7 @@ fn descend(item: &mut Item, kind: &Kind, segments: &[&str], value: TomlValue) ->
                 Item::Value(TomlValue::Array(list)) => {
                     let place = place_of_value(list, segment)?;
                     if rest.is_empty() {
-                        *list.get_mut(place)? = value;
+                        merge_value(list.get_mut(place)?, value);
                         return Some(());
                     }
                     put(list.get_mut(place)?.as_inline_table_mut()?, &kind, rest, value)
@@ -213,24 +226,12 @@ fn place_of_value(list: &Array, segment: &str) -> Option<usize> {
 
 /// Sets one value; the spaces and comments around it stay.
 fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) {
-    if let (Kind::List(_), TomlValue::Array(list)) = (kind, &value)
-        && !matches!(table.get(key), Some(Item::Value(_)))
-    {
-        let entries: Vec<&InlineTable> = list.iter().filter_map(TomlValue::as_inline_table).collect();
-        if table.get(key).is_none() {
-            table.insert(key, Item::ArrayOfTables(ArrayOfTables::new()));
-        }
-        if let Some(tables) = table.get_mut(key).and_then(Item::as_array_of_tables_mut) {
-            set_entries(tables, &entries);
-        }
-        return;
+    if let (Kind::List(_), None) = (kind, table.get(key)) {
+        table.insert(key, Item::ArrayOfTables(ArrayOfTables::new()));
     }
     match table.get_mut(key) {
-        Some(Item::Value(before)) => {
-            *value.decor_mut() = before.decor().clone();
-            *before = value;
-        }
-        _ => {
+        Some(item) => merge(item, value),
+        None => {
             // Spaces of the entry on one line that it comes from.
             value.decor_mut().clear();
             table.insert(key, Item::Value(value));
@@ -238,63 +239,28 @@ fn set(table: &mut dyn TableLike, key: &str, kind: &Kind, mut value: TomlValue) 
     }
 }
 
-/// Gives a list the values of `entries`; what is as it was keeps its spelling and its comments.
-fn set_entries(tables: &mut ArrayOfTables, entries: &[&InlineTable]) {
-    let mut before: Vec<Option<TomlTable>> = tables.iter().cloned().map(Some).collect();
-    tables.clear();
-    // Those that stay are found first, in their order; of what is left each is at its place.
-    let mut from = 0;
-    let stays: Vec<Option<TomlTable>> = entries
-        .iter()
-        .map(|entry| {
-            let is_it = |table: &Option<TomlTable>| table.as_ref().is_some_and(|table| is_same_table(table, *entry));
-            let place = from + before[from..].iter().position(is_it)?;
-            from = place + 1;
-            before[place].take()
-        })
-        .collect();
-    for (k, (entry, stays)) in entries.iter().zip(stays).enumerate() {
-        let changed = || {
-            let mut table = before.get_mut(k)?.take()?;
-            let given: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).filter(|key| !entry.contains_key(key)).collect();
-            given.iter().for_each(|key| drop(table.remove(key)));
-            for (key, value) in entry.iter() {
-                if !table.get(key).is_some_and(|before| is_same(before, value)) {
-                    set(&mut table, key, &Kind::Text, value.clone());
-                }
+/// Gives a table another name in its place.
+fn rename_key(tables: &mut Item, from: &str, to: &str) -> Option<()> {
+    let renamed = |key: Key| match key.get() == from {
+        true => Key::new(to).with_leaf_decor(key.leaf_decor().clone()).with_dotted_decor(key.dotted_decor().clone()),
+        false => key,
+    };
+    // All are taken out and put in again, which keeps their order.
+    let keys: Vec<String> = tables.as_table_like()?.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in keys {
+        match &mut *tables {
+            Item::Table(tables) => {
+                let (key, table) = tables.remove_entry(&key)?;
+                tables.insert_formatted(&renamed(key), table);
             }
-            Some(table)
-        };
-        tables.push(stays.or_else(changed).unwrap_or_else(|| plain((*entry).clone().into_table())));
-    }
-}
-
-/// Whether a text says the same of two tables, however they are written.
-fn is_same_table(a: &dyn TableLike, b: &dyn TableLike) -> bool {
-    let value = |item: &Item| item.clone().into_value().ok();
-    a.len() == b.len() && b.iter().all(|(key, b)| a.get(key).zip(value(b)).is_some_and(|(a, b)| is_same(a, &b)))
-}
-
-fn is_same(a: &Item, b: &TomlValue) -> bool {
-    let Some(a) = a.clone().into_value().ok() else { return false };
-    match (&a, b) {
-        (TomlValue::InlineTable(a), TomlValue::InlineTable(b)) => is_same_table(a, b),
-        (TomlValue::Array(a), TomlValue::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(&Item::Value(a.clone()), b))
-        }
-        (TomlValue::Boolean(a), TomlValue::Boolean(b)) => a.value() == b.value(),
-        (TomlValue::String(a), TomlValue::String(b)) => a.value() == b.value(),
-        _ => {
-            let number = |value: &TomlValue| value.as_float().or_else(|| value.as_integer().map(|i| i as f64));
-            number(&a).is_some() && number(&a) == number(b)
+            item => {
+                let tables = item.as_inline_table_mut()?;
+                let (key, table) = tables.remove_entry(&key)?;
+                tables.insert_formatted(&renamed(key), table);
+            }
         }
     }
-}
-
-/// A table whose entries stand on lines of their own.
-fn plain(mut table: TomlTable) -> TomlTable {
-    table.fmt();
-    table
+    Some(())
 }
 
 #[cfg(test)]
@@ -424,6 +390,33 @@ mod tests {
         assert_eq!(changed, format!("{start}{}end = 2\n{last}", second.split("[force.region]").next().unwrap()));
         let third = with(&[&format!("force=[{push}, {pull}, {{ name = \"lift\", body = \"bar\", force = [0, 1, 0] }}]")]);
         assert_eq!(third, format!("{start}{first}{second}\n[[force]]\nname = \"lift\"\nbody = \"bar\"\nforce = [0, 1, 0]\n{last}"));
+    }
+
+    /// Lists in brackets keep their lines, whether one value of them or all of the list is given.
+    #[test]
+    fn lists_in_brackets_keep_their_form() {
+        let lines = "[contact]\npair = [\n    # wet\n    { a = \"bar\", b = \"floor\", friction = 5e-1 }, # slippery\n    { b = \"bar\", a = \"bar\", friction = 1 },\n]\n";
+        let text = TEXT.replace("# the end\n", lines);
+        let with = |flags: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            Scene::from_text("s", "s.toml", &text, None, &flags).unwrap().text_for(Path::new("")).unwrap()
+        };
+        let (wet, dry) = ("{ a = \"bar\", b = \"floor\", friction = 0.5 }", "{ a = \"bar\", b = \"bar\", friction = 1.0 }");
+        assert_eq!(with(&["contact.pair.1.friction=2.0"]), text.replace("friction = 1 ", "friction = 2.0 "));
+        assert_eq!(with(&[&format!("contact.pair=[{wet}, {dry}]")]), text);
+        assert_eq!(with(&[&format!("contact.pair=[{}, {dry}]", wet.replace("0.5", "0.7"))]), text.replace("5e-1", "0.7"));
+        assert_eq!(with(&[&format!("contact.pair=[{wet}]")]), text.replace("    { b = \"bar\", a = \"bar\", friction = 1 },\n", ""));
+        let third = "{ a = \"floor\", b = \"bar\", friction = 0.1 }";
+        let scene = Scene::from_text(
+            "s",
+            "s.toml",
+            &with(&[&format!("contact.pair=[{dry}]"), &format!("contact.pair=[{dry}, {third}]")]),
+            None,
+            &[],
+        );
+        assert_eq!(scene.unwrap().n_entries("contact.pair"), 2);
+        // Numbers on lines of their own, and one line.
+        assert_eq!(with(&["body.bar.shape.size=[1, 0.2, 0.3]"]), text.replace("[1.0, 0.2, 0.2]", "[1.0, 0.2, 0.3]"));
     }
 
     /// A table given to a new name is a material more; one that is there is given as a whole, below its comments.

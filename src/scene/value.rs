@@ -87,6 +87,10 @@ impl Value {
         if let Data::Array(items) = &mut self.data { items } else { &mut [] }
     }
 
+    pub fn entries_mut(&mut self) -> &mut [Entry] {
+        if let Data::Table(entries) = &mut self.data { entries } else { &mut [] }
+    }
+
     pub fn text(&self) -> Option<&str> {
         if let Data::Text(text) = &self.data { Some(text) } else { None }
     }
@@ -157,4 +161,21 @@ fn convert(value: Spanned<DeValue<'_>>, flag: Option<usize>) -> Result<Value, (S
         }
     };
     Ok(Value { data, origin: origin(&span) })
+}
+
+/// A value as it could stand in a file.
+pub fn as_toml(value: &Value) -> String {
+    match &value.data {
+        Data::Boolean(b) => b.to_string(),
+        Data::Integer(i) => i.to_string(),
+        Data::Float(x) => format!("{x:?}"),
+        Data::Text(text) => toml::Value::String(text.clone()).to_string(),
+        // No value is one.
+        Data::Date => String::new(),
+        Data::Array(items) => format!("[{}]", items.iter().map(as_toml).collect::<Vec<_>>().join(", ")),
+        Data::Table(entries) => {
+            let pair = |entry: &Entry| format!("{} = {}", entry.key, as_toml(&entry.value));
+            format!("{{ {} }}", entries.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+    }
 }

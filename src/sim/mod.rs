@@ -40,7 +40,7 @@ pub use grip::Grip;
 pub use health::Health;
 pub use machine::{Machine, instructions};
 pub use save::{ResumedParams, SaveError};
-pub use session::{GrowingSession, Session, SessionError, SessionHeader};
+pub use session::{BranchId, GrowingSession, Session, SessionBranch, SessionError, SessionHeader, SessionTree};
 pub use setting::Setting;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};

@@ -1,8 +1,10 @@
 //! A session on disk: lines of JSON. The first line names the scene and the length; every other line is a command and
 //! the number of steps that were done when it was given, or a mark: how far the session has gone by now. Only files
-//! that grow have marks, see [`GrowingSession`].
+//! that grow have marks, see [`GrowingSession`]. A session of several branches has a line before the commands of each,
+//! see [`SessionTree`].
 
 mod growing;
+mod tree;
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +15,9 @@ use super::command::{Command, LoggedCommand};
 use super::machine::instructions;
 use super::report::state_hash;
 use crate::output::{OutputError, OutputFile};
-use crate::scene::GALLERY_SESSION;
 use crate::step::StepError;
 pub use growing::GrowingSession;
+pub use tree::{BranchId, SessionBranch, SessionTree};
 
 /// A run that can be repeated: a scene and the commands that were given.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,9 @@ pub struct Session {
 #[serde(deny_unknown_fields)]
 pub struct SessionHeader {
     format: String,
+    /// In a file of several branches: the one that was current, whose end is told here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<BranchId>,
     /// The version of the program.
     pub version: String,
     /// The file of the scene, or its name in the gallery.
@@ -61,7 +66,10 @@ struct Mark {
     state_hash: String,
 }
 
+/// Of one branch.
 const FORMAT: &str = "pliant session 1";
+/// Of several branches.
+const TREE_FORMAT: &str = "pliant session 2";
 
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -82,6 +90,7 @@ impl Simulation {
     pub fn session(&mut self, scene: String, set: Vec<String>) -> Result<Session, StepError> {
         let header = SessionHeader {
             format: FORMAT.into(),
+            branch: None,
             version: env!("CARGO_PKG_VERSION").into(),
             scene,
             set,
@@ -97,55 +106,10 @@ impl Simulation {
 }
 
 impl Session {
-    /// Reads a session that `write` or [`GrowingSession`] wrote, or a person. A last line of a growing file that was
-    /// not written to its end is left out, and what was done after the last mark. The session of the gallery is inside
-    /// the program, as its scenes are.
+    /// Reads the current branch of a session that `write`, [`SessionTree::write`] or [`GrowingSession`] wrote, or a
+    /// person.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(_) if path == Path::new(GALLERY_SESSION.0) => GALLERY_SESSION.1.to_owned(),
-            Err(source) => return Err(SessionError::Read { path: path.into(), source }),
-        };
-        let other = |reason: String| SessionError::NotASession { path: path.into(), reason };
-        let mut lines = text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()).peekable();
-        let (_, first) = lines.next().ok_or_else(|| other("it is empty".into()))?;
-        let mut header: SessionHeader = serde_json::from_str(first).map_err(|error| other(format!("its first line: {error}")))?;
-        if header.format != FORMAT {
-            return Err(other(format!("its format is \"{}\", not \"{FORMAT}\"", header.format)));
-        }
-        let (mut commands, mut step, mut has_marks): (Vec<(usize, LoggedCommand)>, _, _) = (vec![], header.first_step, false);
-        while let Some((index, text_of_line)) = lines.next() {
-            let bad = |reason: String| SessionError::Line { path: path.into(), line: index + 1, reason };
-            if let Ok(Mark { last_step, state_hash }) = serde_json::from_str::<Mark>(text_of_line) {
-                if last_step < header.last_step {
-                    return Err(bad(format!("the session has gone to step {} already", header.last_step)));
-                }
-                (header.last_step, header.state_hash, has_marks) = (last_step, state_hash, true);
-                continue;
-            }
-            let logged: LoggedCommand = match serde_json::from_str(text_of_line) {
-                Ok(logged) => logged,
-                // The program ended while it was written.
-                Err(_) if has_marks && lines.peek().is_none() && !text.ends_with('\n') => break,
-                Err(error) => return Err(bad(error.to_string())),
-            };
-            if logged.step < step {
-                return Err(bad(format!("step {} is not from {step} to {}, the last step", logged.step, header.last_step)));
-            }
-            step = logged.step;
-            commands.push((index, logged));
-        }
-        let too_late = commands.iter().position(|(_, logged)| logged.step > header.last_step);
-        if let Some(place) = too_late {
-            let before = place.checked_sub(1).map_or(header.first_step, |before| commands[before].1.step);
-            let (index, logged) = &commands[place];
-            if !has_marks {
-                let reason = format!("step {} is not from {before} to {}, the last step", logged.step, header.last_step);
-                return Err(SessionError::Line { path: path.into(), line: index + 1, reason });
-            }
-            commands.truncate(place);
-        }
-        Ok(Self { header, commands: commands.into_iter().map(|(_, logged)| logged).collect() })
+        Ok(SessionTree::read(path)?.current().session.clone())
     }
 
     /// Writes the session: complete, or not at all.

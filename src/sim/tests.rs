@@ -97,10 +97,10 @@ fn state(simulation: &mut Simulation) -> State {
 }
 
 /// A file of one test that goes with it.
-struct TestFile(PathBuf);
+pub(super) struct TestFile(pub PathBuf);
 
 impl TestFile {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("pliant-{name}-{}", std::process::id())))
     }
 }

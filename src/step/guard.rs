@@ -81,16 +81,15 @@ impl Guard {
         for body in bodies() {
             let from = |node: usize| dv[node] - own[node];
             let course = potential.way(body, from, own);
-            let allowed = course.allowed(model, body, residual);
             let gain = |part: f64, gains: &[f64]| course.gain(part, gains[body.tets.clone()].iter().sum());
-            if gain(1.0, gains) <= allowed {
+            let is_allowed = |part: f64, gains: &[f64]| course.allows(gain(part, gains), model, body, residual);
+            if is_allowed(1.0, gains) {
                 continue;
             }
             let most = (0..body.tets.len()).max_by(|a, b| gains[body.tets.start + a].total_cmp(&gains[body.tets.start + b]));
             let halved = (1..=MAX_HALVINGS).map(|halvings| (halvings, 0.5_f64.powi(halvings as i32))).find(|(_, part)| {
                 groups.energy_gains(way(*part), body.tets.clone(), &mut gains[body.tets.clone()]);
-                // Written so that a gain that is not a number is one.
-                gain(*part, gains) <= allowed
+                is_allowed(*part, gains)
             });
             let (halvings, part) = halved.unwrap_or((MAX_HALVINGS, 0.0));
             outcome.halvings += halvings;

@@ -227,8 +227,8 @@ impl Newton {
                 let falls = |segment: &Segment| {
                     let body = &model.bodies[segment.body.index()];
                     let course = potential.way(body, |node| iterate[node], along);
-                    // Written so that a gain that is not a number is one.
-                    course.gain(part, gains[body.tets.clone()].iter().sum()) <= course.allowed(model, body, params.newton_tolerance)
+                    let gain = course.gain(part, gains[body.tets.clone()].iter().sum());
+                    course.allows(gain, model, body, params.newton_tolerance)
                 };
                 if island.deformable().iter().all(falls) {
                     break;

@@ -38,14 +38,17 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// How much the body may gain [J]: what a residual, as a part of the driving impulse, and rounding let it.
-    pub fn allowed(&self, model: &Model, body: &Body, residual: f64) -> f64 {
+    /// Whether the body may gain so much [J]: what a residual, as a part of the driving impulse, and rounding let it.
+    /// What is not a number it may not.
+    pub fn allows(&self, gain: f64, model: &Model, body: &Body, residual: f64) -> bool {
+        let of_residual = residual * self.drive * self.length;
         let stiffness = |tet: &Tet| {
             let lame = model.material(tet).lame();
             (lame.lambda + 2.0 * lame.mu) * tet.volume
         };
-        let rounding = ROUNDING * model.tets[body.tets.clone()].iter().map(stiffness).sum::<f64>();
-        residual * self.drive * self.length + rounding
+        let rounding = || ROUNDING * model.tets[body.tets.clone()].iter().map(stiffness).sum::<f64>();
+        // Rounding, a sum over all tets, decides hardly ever.
+        gain <= of_residual || gain <= of_residual + rounding()
     }
 
     /// What the body gains after a part of the way, where its elements gain `strain_energy` [J].

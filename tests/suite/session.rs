@@ -70,6 +70,31 @@ fn a_session_names_its_scene_and_its_length() {
     assert!(refused.status.code() == Some(2) && said(&refused).contains("a.jsonl, line 2: unknown variant"), "{}", said(&refused));
 }
 
+/// The second branch leaves the first one after two steps, with a command of its own there.
+#[test]
+fn a_branch_of_a_session_is_repeated_by_its_number() {
+    let folder = Folder::new("branch");
+    let (session, figures) = (folder.file("a.session"), folder.file("a.json"));
+    let text = r#"{"format":"pliant session 2","branch":2,"version":"0.1.0","scene":"cantilever","set":["simulation.time_step=0.005"],"first_step":0,"last_step":4,"backend":"cpu","state_hash":"0"}
+{"branch":1,"last_step":3,"state_hash":"1"}
+{"step":1,"command":{"set_time_step":0.002}}
+{"step":2,"command":{"set_time_step":0.003}}
+{"branch":2,"from":1,"at":2}
+{"step":2,"command":{"set_time_step":0.001}}
+"#;
+    std::fs::write(&session, text).unwrap();
+    for (branch, steps, time) in [(&[][..], 4, 0.009), (&["--branch", "2"][..], 4, 0.009), (&["--branch", "1"][..], 3, 0.01)] {
+        let ran = pliant(&[&["run"][..], branch].concat(), &[("--replay", &session), ("--report", &figures)]).output().unwrap();
+        assert!(ran.status.success() && said(&ran).contains("of the session, which has 1, 2"), "{}", said(&ran));
+        let found = report(&figures);
+        assert!(found["steps"] == steps && (found["time"].as_f64().unwrap() - time).abs() < 1e-12, "{branch:?}: {found}");
+    }
+    let refused = pliant(&["run", "--branch", "7"], &[("--replay", &session)]).output().unwrap();
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("has no branch 7; it has 1, 2"), "{}", said(&refused));
+    let alone = pliant(&["run", "cantilever", "--branch", "1"], &[]).output().unwrap();
+    assert!(alone.status.code() == Some(2) && said(&alone).contains("--replay"), "{}", said(&alone));
+}
+
 /// Ctrl+C, and `kill`.
 #[cfg(unix)]
 #[test]

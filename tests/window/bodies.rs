@@ -170,6 +170,48 @@ fn pins_are_set_while_it_runs_and_undone() {
     assert!(text.contains("spheres = [{ center = [") && text.contains("# the bar"), "{text}");
 }
 
+/// The bar is painted with a second material, which is erased and painted again, undone and saved.
+#[test]
+fn a_material_is_painted_erased_and_saved() {
+    let file = SceneFile::new("brush");
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let stiff = "[material.stiff]\nyoung_modulus = 4e7\n\n[[body]]\nname = \"bar\"";
+    std::fs::write(file.path(), text.replacen("[[body]]\nname = \"bar\"", stiff, 1)).unwrap();
+    let mut window = paused(&file);
+    let [x, y] = place(&mut window, "bar");
+    window.click("tree.material.stiff");
+    window.wait("selected material.stiff");
+    window.key("b");
+    window.wait("colored by Material");
+    window.place("brush.close");
+    window.press(x - 40, y);
+    window.drag(x - 40, y, x + 40, y, 5);
+    window.release();
+    window.wait("edited body.bar.region=[{ material = \"stiff\", spheres = [{ center = [");
+    window.wait("scene loaded Desk");
+
+    // A wider brush with Alt takes all of it off, and Ctrl+Z brings it back, at once.
+    window.hover([x - 30, y]);
+    window.wheel_with("ctrl", 4, 6);
+    window.wait("brush radius=");
+    window.hold("alt", true);
+    window.press(x - 40, y);
+    window.drag(x - 40, y, x + 40, y, 5);
+    window.release();
+    window.hold("alt", false);
+    window.wait("edited body.bar.region=[]");
+    window.wait("scene loaded Desk");
+    window.key("ctrl+z");
+    window.wait("undone body.bar.region=[{ material = \"stiff\"");
+    window.wait("scene loaded Desk");
+    window.key("Escape");
+    window.wait("gone brush.close");
+    window.key("ctrl+shift+s");
+    window.wait("scene saved");
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    assert!(text.contains("[[body.region]]\nmaterial = \"stiff\"\nspheres = [{ center = [") && text.contains("# the bar"), "{text}");
+}
+
 /// The mouse leaves a body held and takes another one.
 #[test]
 fn several_bodies_are_held_at_once() {

@@ -1,6 +1,7 @@
 //! A virtual display with the program on it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,7 +42,7 @@ impl Driver {
         // Whoever drives it knows the window: no hints.
         std::fs::create_dir_all(folder.join("config")).unwrap();
         std::fs::write(folder.join("config/settings.json"), "{ \"hints_seen\": true }").unwrap();
-        let (server, display) = start_server();
+        let (server, display) = start_server(&folder);
         let (program, lines) = start_program(&folder, &display, arguments);
         Self { display, server, program, folder, lines, seen: 0, _alone: alone }
     }
@@ -239,6 +240,11 @@ impl Driver {
         self.xdotool(&["mousedown", "1"]);
     }
 
+    /// Moves the cursor and goes on at once.
+    pub fn point_at(&self, [x, y]: [i32; 2]) {
+        self.xdotool(&["mousemove", &x.to_string(), &y.to_string()]);
+    }
+
     pub fn drag(&self, x: i32, y: i32, to_x: i32, to_y: i32, moves: i32) {
         for k in 1..=moves {
             self.move_to(x + (to_x - x) * k / moves, y + (to_y - y) * k / moves);
@@ -247,6 +253,38 @@ impl Driver {
 
     pub fn release(&self) {
         self.xdotool(&["mouseup", "1"]);
+    }
+
+    /// The part of the screen with this corner and size [px], as it is now: bytes of four for each pixel.
+    pub fn screen(&self, [left, top]: [usize; 2], [width, height]: [usize; 2]) -> Vec<u8> {
+        // A dump of X11: a head of words, a table of colours, and rows from the top.
+        let dump = std::fs::File::open(self.folder.join("Xvfb_screen0")).unwrap();
+        let read = |at: usize, length: usize| {
+            let mut bytes = vec![0; length];
+            dump.read_exact_at(&mut bytes, at as u64).unwrap();
+            bytes
+        };
+        let word = |k: usize| u32::from_be_bytes(read(4 * k, 4).try_into().unwrap()) as usize;
+        let (start, stride) = (word(0) + 12 * word(19), word(12));
+        (top..top + height).flat_map(|y| read(start + y * stride + 4 * left, 4 * width)).collect()
+    }
+
+    /// Time from an input until more than this share of a part of the screen has changed by it, and time that it took
+    /// to be sent [s].
+    pub fn time_to_change(&self, corner: [usize; 2], size: [usize; 2], share: f64, input: impl Fn(&Self)) -> [f64; 2] {
+        let before = self.screen(corner, size);
+        let start = Instant::now();
+        input(self);
+        let sent = start.elapsed().as_secs_f64();
+        loop {
+            let now = self.screen(corner, size);
+            let is_other = |(a, b): (&[u8], &[u8])| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > 20);
+            let others = before.chunks_exact(4).zip(now.chunks_exact(4)).filter(|pair| is_other(*pair)).count();
+            if others as f64 > share * (size[0] * size[1]) as f64 {
+                return [start.elapsed().as_secs_f64(), sent];
+            }
+            assert!(start.elapsed() < PATIENCE, "nothing changes on the screen");
+        }
     }
 
     /// Processor time that the program has taken so far [s].
@@ -335,9 +373,12 @@ fn start_program(folder: &Path, display: &str, arguments: &[&str]) -> (Child, Ar
 
 /// A virtual screen on a display number that the server finds itself, with room for the window of usual size between
 /// the bars of a desktop.
-fn start_server() -> (Child, String) {
+fn start_server(folder: &Path) -> (Child, String) {
     let mut server = Command::new("Xvfb")
         .args(["-displayfd", "1", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"])
+        // Where its pixels can be read.
+        .arg("-fbdir")
+        .arg(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -337,3 +337,52 @@ fn entries_are_added_saved_and_deleted() {
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }
+
+/// Renamed in the list and in the panel while it runs on; a name that is taken is refused, all of it is saved with the
+/// comments of the file, and taken back.
+#[test]
+fn things_are_renamed_while_they_run() {
+    let file = SceneFile::new("rename");
+    let mut window = file.open();
+    window.wait_for("some steps", |line| line.starts_with("step ") && step_of(line) >= 5);
+    window.click("tree.body.bar");
+    window.wait("selected body.bar");
+    window.key("F2");
+    window.type_text("floor");
+    window.key("Return");
+    window.wait("not renamed body.bar");
+    window.type_text("beam");
+    window.key("Return");
+    window.wait("renamed body.bar to beam");
+    window.wait("selected body.beam");
+    let step = step_of(&window.last("step ").unwrap());
+    window.wait_for("more steps", |line| line.starts_with("step ") && step_of(line) > step);
+
+    window.click("tree.material.soft");
+    window.wait("selected material.soft");
+    window.click("value.material.soft.name");
+    window.comes_to("typing ", "typing begun");
+    window.key("ctrl+a");
+    window.type_text("gum");
+    window.key("Return");
+    window.wait("renamed material.soft to gum");
+    // It acts by its new name.
+    set(&mut window, "value.material.gum.density", "900");
+    window.wait("edited material.gum.density=900.0");
+    window.key("ctrl+shift+s");
+    window.wait("scene saved ");
+    let expected = SCENE.replace("name = \"bar\"", "name = \"beam\"").replace("[material.soft]", "[material.gum]");
+    let expected = expected
+        .replace("material = \"soft\"", "material = \"gum\"")
+        .replace("mass_damping = 30\n", "mass_damping = 30\ndensity = 900.0\n");
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), expected);
+
+    window.key("ctrl+z");
+    window.wait("undone material.gum.density=");
+    window.key("ctrl+z");
+    window.wait("undone material.soft.name=");
+    window.key("ctrl+z");
+    window.wait("undone body.bar.name=");
+    window.wait("selected material.soft");
+    window.expect_nothing("message", 100);
+}

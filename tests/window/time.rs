@@ -8,7 +8,13 @@ use crate::{number, step_of};
 
 /// The hash that `pliant run --replay` comes to, and whether it says that it is the one of the session.
 fn replayed(session: &Path) -> (String, bool) {
-    let ran = Command::new(env!("CARGO_BIN_EXE_pliant")).args(["run", "--replay"]).arg(session).output().unwrap();
+    replayed_with(session, &[])
+}
+
+/// The same with more arguments.
+fn replayed_with(session: &Path, arguments: &[&str]) -> (String, bool) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_pliant"));
+    let ran = program.args(["run", "--replay"]).arg(session).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
     let hash = said.lines().find_map(|line| line.strip_prefix("state hash ")).unwrap().to_owned();
@@ -144,6 +150,50 @@ fn a_crash_loses_little_and_the_session_is_taken_up_again() {
     assert!(replayed(&session).1);
     window.key("space");
     window.wait_for("that it goes on", |line| line.starts_with("step ") && step_of(line) > taken_up);
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}
+
+/// Two branches are in one file, each is repeated from it, and after a crash both are on the timeline again. What was
+/// chosen of time and films is still chosen.
+#[test]
+fn all_branches_are_saved_and_taken_up_again() {
+    let mut window = Driver::start(&["spin", "--backend", "cpu"]);
+    window.wait("scene loaded");
+    window.focus();
+    window.click("transport.speed");
+    window.click("speed.2×");
+    window.wait_for("some steps", |line| line.starts_with("step ") && step_of(line) >= 60);
+    press_strip(&window, 0.5);
+    window.release();
+    window.wait("past ");
+    window.click("timeline.continue");
+    window.wait("branch 2");
+    window.wait("step ");
+    window.key("space");
+    window.wait("activity Paused");
+    let session = save_session(&mut window);
+    let text = std::fs::read_to_string(&session).unwrap();
+    let told = header(&session);
+    assert!(told["format"] == "pliant session 2" && told["branch"] == 2 && text.contains("{\"branch\":2,\"from\":1,\"at\":"), "{text}");
+    let (second, is_second) = replayed(&session);
+    let (first, is_first) = replayed_with(&session, &["--branch", "1"]);
+    assert!(is_first && is_second && second == told["state_hash"] && text.contains(&first), "{first} {second} {text}");
+
+    window.kill();
+    window.start_again(&["spin"]);
+    window.wait("scene loaded");
+    window.focus();
+    window.click("left_behind.continue");
+    window.wait_for("the session", |line| line.starts_with("scene loaded"));
+    assert_eq!(step_of(&window.wait("step ")), told["last_step"], "the branch on which it was");
+    window.click("lane.1");
+    window.wait("branch 1");
+    window.key("End");
+    let line: serde_json::Value = serde_json::from_str(text.lines().find(|line| line.starts_with("{\"branch\":1,")).unwrap()).unwrap();
+    window.wait_for("the end of the first branch", |said| said.starts_with("step ") && line["last_step"] == step_of(said));
+    let settings = std::fs::read_to_string(window.folder().join("config/settings.json")).unwrap();
+    assert!(settings.contains("\"speed\": \"2×\""), "{settings}");
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }

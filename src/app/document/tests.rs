@@ -206,6 +206,89 @@ fn changed_entries_stay_when_a_body_goes() {
     assert_eq!(document.text_for(Path::new(""), &[]).unwrap(), base);
 }
 
+/// One name or several are changed in one step, with all that names them, and nothing waits for a start.
+#[test]
+fn things_get_other_names_in_one_step_each() {
+    let base = format!("{TEXT}[contact]\npair = [{{ a = \"bar\", b = \"floor\", friction = 0.1 }}] # wet\n");
+    let mut document = Document::new(Arc::new(Scene::from_text("s", "s.toml", &base, None, &[]).unwrap()), None);
+    change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+    change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+    let set = document.build();
+    document.built_with(&set);
+    let text = |document: &Document| document.text_for(Path::new(""), &[]).unwrap();
+    let before = text(&document);
+    assert_eq!(document.rename("body.bar", " rod ").unwrap(), Some(Rename::new("body", "bar", "rod")));
+    document.rename("material.soft", "gum").unwrap();
+    assert!(!document.is_pending() && !document.has_other_bodies() && document.is_changed());
+    let renamed = before.replace("\"bar\"", "\"rod\"").replace("\"soft\"", "\"gum\"").replace("material.soft", "material.gum");
+    assert_eq!(text(&document), renamed);
+    assert_eq!(document.labels().shown("body", "bar[2]"), "rod[2]");
+    // Values go on by the new name, back to what the file says.
+    change(&mut document, "body.rod.scale", "3.0", None).unwrap();
+    change(&mut document, "material.gum.young_modulus", "100000.0", None).unwrap();
+    assert!(document.assignments().iter().all(|set| !set.contains("young_modulus")), "{:?}", document.assignments());
+    assert!(document.is_pending() && document.waits("body.rod.scale"));
+    // Built with what was renamed meanwhile, it is called so at once.
+    let set = document.build();
+    document.rename("body.rod", "pole").unwrap();
+    document.built_with(&set);
+    assert!(!document.is_pending());
+    assert_eq!((document.labels().built("body", "pole").as_str(), document.labels().shown("material", "gum").as_str()), ("rod", "gum"));
+    document.saved_to("s.toml".into());
+    assert!(!document.is_changed());
+    // The saved file with the same changes is the same.
+    let saved = Scene::from_text("s", "s.toml", &text(&document), None, &document.assignments()).unwrap();
+    assert_eq!(saved.bodies(), document.scene().bodies());
+    for _ in 0..5 {
+        assert!(document.undo().is_some_and(|paths| paths.len() == 1));
+    }
+    assert_eq!(text(&document), before);
+    assert_eq!(document.labels().shown("body", "rod"), "bar");
+    assert_eq!(document.next_name(Way::Forth), Some(Rename::new("body", "bar", "rod")));
+    while document.redo().is_some() {}
+    assert!(!document.is_changed() && document.scene().given("body.pole.scale").as_deref() == Some("3.0"));
+}
+
+#[test]
+fn names_that_cannot_be_are_refused_in_a_sentence() {
+    let mut document = document();
+    change(&mut document, "body.ball", "{ kind = \"rigid\", shape = { type = \"sphere\", radius = 0.1 }, position = [0, 5, 0] }", None)
+        .unwrap();
+    change(&mut document, "probe", "[{ name = \"tip\", body = \"bar\" }]", None).unwrap();
+    for (path, name, told) in [
+        ("body.bar", "floor", "there is a body \"floor\" already"),
+        ("body.bar", "  ", "a name must not be empty"),
+        ("body.bar", "my bar", "is no name"),
+        ("simulation", "time", "has no name that could be changed"),
+        ("pin.bar.0", "pin", "has no name that could be changed"),
+    ] {
+        let refused = document.rename(path, name).unwrap_err();
+        assert!(refused.contains(told), "{refused}");
+    }
+    assert_eq!(document.rename("body.bar", "bar"), Ok(None));
+    // What was added in the window, and what names it.
+    document.rename("body.ball", "pearl").unwrap();
+    document.rename("probe.0", "end").unwrap();
+    document.rename("body.bar", "ball").unwrap();
+    assert_eq!(document.scene().given("probe").as_deref(), Some("[{ name = \"end\", body = \"ball\" }]"));
+    change(&mut document, "body.ball", "", None).unwrap();
+    let refused = document.rename("body.pearl", "ball").unwrap_err();
+    assert!(refused.contains("undo may bring it back"), "{refused}");
+    while document.undo().is_some() {}
+    assert!(!document.is_changed() && document.text_for(Path::new(""), &[]).unwrap() == TEXT);
+}
+
+/// A refused value is forgotten though something has got another name since.
+#[test]
+fn a_refusal_after_a_new_name_takes_back_the_value() {
+    let mut document = document();
+    change(&mut document, "body.bar.scale", "2.0", None).unwrap();
+    change(&mut document, "material.soft.young_modulus", "2e5", None).unwrap();
+    document.rename("body.bar", "rod").unwrap();
+    document.take_back();
+    assert_eq!((stiffness(&document).as_deref(), document.scene().given("body.rod.scale").as_deref()), (Some("100000.0"), Some("2.0")));
+}
+
 /// Values that act at once are exactly those from which commands follow.
 #[test]
 fn live_values_become_commands_and_others_do_not() {

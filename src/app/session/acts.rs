@@ -4,6 +4,7 @@ use super::Session;
 use super::lookup::Question;
 use crate::app::SceneSource;
 use crate::app::files;
+use crate::app::tools::Tool;
 use crate::app::ui::{Action, After, PathPurpose};
 use crate::app::worker::{Request, Severity};
 use crate::scene::GALLERY_SESSION;
@@ -37,6 +38,7 @@ impl Session {
             }
             Action::SetSpeed(speed) => {
                 self.anchor_pictures();
+                self.ui.speed = speed;
                 self.worker.send(Request::SetSpeed(speed));
             }
             Action::FrameAll => self.lookup.ask(Question::FrameAll),
@@ -56,13 +58,19 @@ impl Session {
             Action::LeftBehind(taken_up) => self.answer_left_behind(taken_up),
             Action::ClearSelection => {
                 // What was begun last is ended first.
-                if !self.drafting.give_up() && !self.end_tool() {
+                if !self.give_up_drag() && !self.drafting.give_up() && !self.end_tool() {
                     self.ui.selection.clear();
                 }
             }
             Action::Bodies(action) => self.act_on_bodies(action),
             Action::AddEntry(entry) => self.add_entry(entry),
+            Action::BeginRename => self.begin_rename(),
+            Action::Rename { path, to } => self.rename(&path, &to),
             Action::Pins(action) => self.act_on_pins(action),
+            Action::PaintWith(material) => {
+                self.ui.tool = Some(Tool::Brush);
+                (self.ui.brush.material, self.ui.brush.erases) = (Some(material), false);
+            }
             Action::SetGrip(grip) => self.set_grip(grip),
             Action::AddMeshDialog => self.ask_for_mesh(),
             Action::AddMesh(path) => self.add_mesh(&path),

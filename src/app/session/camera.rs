@@ -117,6 +117,8 @@ impl Session {
     pub(super) fn apply_effect(&mut self, effect: Effect) {
         let viewport = self.viewport();
         match effect {
+            // It is known later whether the brush has met a body.
+            Effect::Pick(_) | Effect::FrameAt(_) if self.has_brush() => {}
             // With a tool in hand nothing is grabbed.
             Effect::Pick(_) if self.ui.tool.is_some() => {
                 self.pointer.picked(false);

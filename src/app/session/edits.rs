@@ -17,7 +17,8 @@ use crate::sim::{Command, commands_between};
 
 impl Session {
     /// The scene that was loaded: a new document, or the present one, built with its changes.
-    pub(super) fn open_document(&mut self, scene: &SceneInfo) {
+    pub(super) fn open_document(&mut self, scene: &SceneInfo, before: Option<&SceneInfo>) {
+        let is_again = before.is_some_and(|before| before.source.base() == scene.source.base());
         match (&mut self.document, &scene.scene) {
             (Some(document), Some(_)) if scene.source.is_edited() => {
                 document.built_with(scene.source.set());
@@ -29,8 +30,15 @@ impl Session {
                     SceneSource::Path(path) if !crate::scene::is_mesh(path) => Some(path.clone()),
                     _ => None,
                 };
-                *document = Some(Document::new(read.clone(), file));
-                self.ui.selection.start_anew();
+                let known = document.as_ref().filter(|_| is_again).map(|document| self.ui.selection.known(document.scene()));
+                let mut opened = Document::new(read.clone(), file);
+                match known {
+                    // Read again: what is selected, hidden and locked stays so.
+                    Some(known) => self.ui.selection.follow(known, read),
+                    None => self.ui.selection.start_anew(),
+                }
+                opened.follow_sight(self.ui.selection.sight());
+                *document = Some(opened);
             }
             (document, None) => (*document, self.history) = (None, History::default()),
         }
@@ -162,7 +170,7 @@ impl Session {
         let [before, after] = [before.clone(), document.scene().live_values()].map(in_window);
         let mut commands = commands_between(&before, &after);
         // A material that nothing is made of matters to nobody.
-        let is_used = |name: &str| view.materials.iter().any(|named| named.name == name);
+        let is_used = |name: &str| view.materials.iter().any(|named| document.labels().shown("material", &named.name) == name);
         commands.retain(|command| !matches!(command, Command::SetMaterial(named) if !is_used(&named.name)));
         self.commands(commands);
     }

@@ -8,7 +8,7 @@ use super::bodies::start_bounds;
 use super::lookup;
 use crate::app::document::Document;
 use crate::app::engine::View;
-use crate::app::gizmo::{Change, Drag, Gizmo, Handle, hit};
+use crate::app::gizmo::{Change, Drag, Gizmo, Handle, LENGTH, Subject, WORLD, hit};
 use crate::app::history::{Rebuild, Way};
 use crate::app::pointer::Input;
 use crate::app::selection::all_bodies;
@@ -53,9 +53,6 @@ impl Placed {
     }
 }
 
-/// Length of its arrows, in points of the window.
-const LENGTH: f32 = 84.0;
-
 impl Session {
     /// Paused where the simulation stands, without a look back.
     fn stands_still(&self) -> bool {
@@ -75,14 +72,20 @@ impl Session {
     /// The bodies that the gizmo is of, and the gizmo: amid their origins, or where they are now.
     fn gizmo(&self) -> Option<(Placed, Gizmo)> {
         let selection = &self.ui.selection;
-        if !self.stands_still() || selection.items().iter().any(|item| selection.is_item_locked(item)) || !self.ui.panels_visible {
+        if !self.stands_still() || self.has_brush() || selection.items().iter().any(|item| selection.is_item_locked(item)) || !self.ui.panels_visible {
             return None;
         }
         let (bodies, origin) = if self.is_at_start() { self.placed_at_start()? } else { self.placed_now()? };
-        let (_, depth) = self.viewpoint.camera.project(stage::glam_vec(&origin), self.viewport())?;
-        let metres = depth * 2.0 * (0.5 * self.viewpoint.camera.fov_y).tan() / self.view.height().max(1.0);
         let scales = matches!(bodies, Placed::AtStart(_));
-        Some((bodies, Gizmo { origin, size: f64::from(LENGTH * metres), scales }))
+        let size = self.length_of_arrows(&origin)?;
+        Some((bodies, Gizmo { origin, size, axes: WORLD, subject: Subject::Body { scales } }))
+    }
+
+    /// The same in the window, wherever a gizmo is [m]; none behind the eye.
+    pub(super) fn length_of_arrows(&self, origin: &Vec3) -> Option<f64> {
+        let (_, depth) = self.viewpoint.camera.project(stage::glam_vec(origin), self.viewport())?;
+        let metres = depth * 2.0 * (0.5 * self.viewpoint.camera.fov_y).tan() / self.view.height().max(1.0);
+        Some(f64::from(LENGTH * metres))
     }
 
     /// The selected bodies of the scene, and the middle of their origins.
@@ -110,7 +113,7 @@ impl Session {
         Some((Placed::Running(names), middle))
     }
 
-    fn in_window(&self, point: &Vec3) -> Option<Pos2> {
+    pub(super) fn in_window(&self, point: &Vec3) -> Option<Pos2> {
         let ([x, y], _) = self.viewpoint.camera.project(stage::glam_vec(point), self.viewport())?;
         Some(pos2(x, y) / self.pixels_per_point)
     }
@@ -123,7 +126,7 @@ impl Session {
         let moved = |point: &Vec3| motion.map_or(*point, |motion| (motion * nalgebra::Point3::from(*point)).coords);
         let lines = Gizmo { origin: moved(&gizmo.origin), ..gizmo }.lines(|point| self.in_window(point));
         let hot = held.map(|dragged| dragged.drag.handle).or_else(|| hit(&lines, cursor?));
-        let mut ghost = vec![];
+        let mut edges = vec![];
         if let (Some(_), Some(scene)) = (motion, &self.shown.scene) {
             let is_held = |body: &BodyRef| bodies.has(scene.model.body_name(*body));
             let bounds_of = |body: BodyRef| match (&bodies, &self.shown.view) {
@@ -132,11 +135,12 @@ impl Session {
             };
             for bounds in all_bodies(&scene.model).filter(is_held).filter_map(bounds_of) {
                 let corner = |k: usize| Vec3::from_fn(|i, _| if k >> i & 1 == 0 { bounds.min[i] } else { bounds.max[i] });
-                let edges = (0..8usize).flat_map(|k| (0..3).filter(move |i| k >> i & 1 == 0).map(move |i| [k, k | 1 << i]));
-                ghost.extend(edges.filter_map(|[a, b]| Some([self.in_window(&moved(&corner(a)))?, self.in_window(&moved(&corner(b)))?])));
+                let ends = (0..8usize).flat_map(|k| (0..3).filter(move |i| k >> i & 1 == 0).map(move |i| [k, k | 1 << i]));
+                edges.extend(ends.filter_map(|[a, b]| Some([self.in_window(&moved(&corner(a)))?, self.in_window(&moved(&corner(b)))?])));
             }
         }
-        Some(GizmoView { lines, hot, ghost, change: held.and_then(|dragged| dragged.change) })
+        let told = held.and_then(|dragged| Some(dragged.change?.told()));
+        Some(GizmoView { subject: gizmo.subject, lines, hot, edges, told })
     }
 
     /// Whether the gizmo takes a mouse event, which then means nothing else.
@@ -190,11 +194,11 @@ impl Session {
         }
     }
 
-    /// What was taken back at the start is seen at once.
+    /// What was taken back at the start, or with the brush in the hand, is seen at once.
     pub(super) fn build_if_at_start(&mut self, way: Way) {
         // Other bodies are built in any case.
         let waits = |document: &Document| document.is_pending() && !document.has_other_bodies();
-        if self.is_at_start() && self.document.as_ref().is_some_and(waits) {
+        if (self.is_at_start() || self.has_brush()) && self.document.as_ref().is_some_and(waits) {
             self.build_anew(Rebuild::Walked(way));
         }
     }

@@ -29,11 +29,16 @@ impl Session {
     /// How far soft bodies and those that move freely reach in the direction of the plane [m]; none before their nodes
     /// have come.
     pub(super) fn reach_of_cut(&self) -> Option<[f32; 2]> {
+        self.reach_along(self.ui.inside.normal())
+    }
+
+    /// The same in any direction.
+    pub(super) fn reach_along(&self, direction: Vec3) -> Option<[f32; 2]> {
         let view = self.shown.view.as_ref()?;
         let nodes = view.nodes.as_ref()?.iter().map(|node| Vec3::from_slice(&node[..3]));
         let rigid = self.rigid_corners.iter().filter_map(|(place, corners)| Some((transform(view.rigid_poses.get(*place)?), corners)));
         let rigid = rigid.flat_map(|(pose, corners)| corners.map(|corner| pose.transform_point3(corner)));
-        reach(self.ui.inside.normal(), nodes.chain(rigid))
+        reach(direction, nodes.chain(rigid))
     }
 
     /// Turns the plane towards the camera: what is nearer than it is hidden.
@@ -68,7 +73,12 @@ impl Session {
         let inside = &mut self.ui.inside;
         inside.cuts = true;
         inside.point_along(direction);
-        self.log.say(format_args!("cut turn={:.1} tilt={:.1}", inside.turn, inside.tilt));
+        self.log_cut();
+    }
+
+    pub(super) fn log_cut(&self) {
+        let inside = &self.ui.inside;
+        self.log.say(format_args!("cut turn={:.1} tilt={:.1} place={:.3}", inside.turn, inside.tilt, inside.place));
     }
 }
 

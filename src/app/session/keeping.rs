@@ -4,8 +4,8 @@ use super::Session;
 use crate::app::film::{FORMATS, FilmSettings};
 use crate::app::plots::Chart;
 use crate::app::settings::{Settings, WindowSettings};
-use crate::app::ui::{Hints, PlotsState};
-use crate::app::worker::Severity;
+use crate::app::ui::{Hints, PlotsState, SPEEDS, UiState};
+use crate::app::worker::{Request, Severity};
 use crate::record::FilmFormat;
 use crate::sim::Field;
 
@@ -16,6 +16,7 @@ impl Session {
         let ui = &mut self.ui;
         (ui.dark, ui.tree_open, ui.inspector_open, ui.chosen) = (!kept.light_theme, kept.scene_list, kept.side_panel, kept.commands);
         (ui.options.grid, ui.options.shadows, ui.contacts) = (kept.floor_grid, kept.shadows, kept.contacts);
+        ui.asks_past = kept.asks_past;
         ui.field = kept.color.and_then(|title| Field::ALL.into_iter().find(|field| field.title() == title));
         ui.plots.open = kept.plots_open;
         if let Some(titles) = kept.plots {
@@ -23,9 +24,14 @@ impl Session {
         }
         let format = FORMATS.into_iter().find(|(_, name, _)| kept.film_format.as_deref() == Some(name));
         ui.film.format = format.map_or(ui.film.format, |(format, ..)| format);
-        ui.film.size = kept.film_size;
+        (ui.film.size, ui.film.frames_per_second) = (kept.film_size, kept.film_rate);
+        ui.film.motion = kept.film_motion.unwrap_or(ui.film.motion);
+        if let Some((speed, _)) = SPEEDS.into_iter().find(|(_, name)| kept.speed.as_deref() == Some(name)) {
+            ui.speed = speed;
+            self.worker.send(Request::SetSpeed(speed));
+        }
         if !kept.hints_seen {
-            ui.hints = Hints::all();
+            self.ui.hints = Hints::all();
         }
         if let Some(text) = told {
             self.tell(Severity::Error, text);
@@ -39,11 +45,14 @@ impl Session {
         let kept = self.settings.keep(|settings| {
             (settings.light_theme, settings.side_panel) = (!ui.dark, ui.inspector_open);
             (settings.floor_grid, settings.shadows) = (ui.options.grid, ui.options.shadows);
-            settings.hints_seen = ui.hints.are_over();
+            (settings.hints_seen, settings.asks_past) = (ui.hints.are_over(), ui.asks_past);
             settings.commands.clone_from(&ui.chosen);
             (settings.contacts, settings.plots_open, settings.film_size) = (ui.contacts, ui.plots.open, ui.film.size);
             settings.color = ui.field.map(|field| field.title().to_owned());
             keep_choice(&mut settings.plots, titles(&ui.plots.charts), titles(&PlotsState::default().charts));
+            keep_choice(&mut settings.film_motion, ui.film.motion, FilmSettings::default().motion);
+            settings.film_rate = ui.film.frames_per_second;
+            keep_choice(&mut settings.speed, speed_name(ui.speed), speed_name(UiState::default().speed));
             keep_choice(&mut settings.film_format, format_name(ui.film.format), format_name(FilmSettings::default().format));
             if settings.scene_list.is_some() || ui.tree_open != room {
                 settings.scene_list = ui.tree_open;
@@ -51,6 +60,7 @@ impl Session {
         });
         kept.unwrap_or_else(|text| self.tell(Severity::Error, text));
     }
+
     /// Keeps the window as it is left; without a size, that of before.
     pub fn keep_window(&mut self, window: WindowSettings) {
         let kept = self.settings.keep(|settings| {
@@ -77,6 +87,10 @@ fn format_name(format: FilmFormat) -> String {
     FORMATS.iter().find(|(known, ..)| *known == format).map_or_else(String::new, |(_, name, _)| (*name).to_owned())
 }
 
+fn speed_name(speed: f64) -> String {
+    SPEEDS.iter().find(|(known, _)| *known == speed).map_or_else(String::new, |(_, name)| (*name).to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +104,6 @@ mod tests {
         keep_choice(&mut kept, 1, 1);
         assert_eq!(kept, Some(1), "the usual one was chosen again");
         assert!(FORMATS.iter().all(|(format, name, _)| format_name(*format) == *name));
+        assert!(SPEEDS.iter().all(|(speed, name)| speed_name(*speed) == *name));
     }
 }

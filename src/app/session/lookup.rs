@@ -36,6 +36,10 @@ pub enum Question {
     /// Asks for the point to look at.
     FrameAt(Ray),
     FrameSelected,
+    /// Asks for the point to paint.
+    Brush(Ray),
+    /// Asks how far what is under the brush is.
+    BrushOver(Ray),
     /// Asks for the point to pin.
     Pin(Ray),
     /// Asks for what of soft bodies is in a part of the window, to be pinned or unpinned.

@@ -11,6 +11,7 @@ use crate::app::ui::Tip;
 use crate::app::worker::Request;
 use crate::math::Aabb;
 use crate::render::{Camera, Overlays, PointColors, Shading};
+use crate::sim::Field;
 use crate::stage;
 
 /// Marks of faults are at their strongest so long, then fade, and stay faint [s].
@@ -37,7 +38,8 @@ impl Session {
             self.log.say(format_args!("colored by {}", coloring.field.title()));
         }
         self.coloring = Some(coloring);
-        let (vertices, tets) = (coloring.places(&values.vertices), coloring.places(&values.tets));
+        let (mut vertices, mut tets) = (coloring.places(&values.vertices), coloring.places(&values.tets));
+        self.color_stroke(coloring.field, &mut vertices, &mut tets);
         let colors = PointColors { vertices: &vertices, tets: &tets, table: &coloring.table() };
         graphics.renderer.set_colors(Some(colors)).map_err(|error| error.to_string())
     }
@@ -140,7 +142,9 @@ impl Session {
             || self.ui.inside.open
             || self.points_need_nodes()
             || self.checkups().iter().any(Checkup::moves);
-        Wants { nodes, contacts: self.ui.contacts, field: self.ui.field }
+        // Who paints sees the materials.
+        let field = if self.has_brush() { Some(Field::Material) } else { self.ui.field };
+        Wants { nodes, contacts: self.ui.contacts, field }
     }
 
     pub(super) fn want(&mut self) {

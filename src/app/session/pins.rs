@@ -219,11 +219,16 @@ impl Session {
         }
     }
 
+    /// The name in the scene of a body of the simulation.
+    fn shown_body(&self, name: &str) -> String {
+        self.document.as_ref().map_or_else(|| name.to_owned(), |document| document.labels().shown("body", name))
+    }
+
     /// The pin that holds what was clicked, though none of its nodes is there: elements may be large.
     fn pin_around_spot<'a>(&self, pins: &'a [PinMark]) -> Option<(f32, &'a PinMark)> {
         let (model, hit, body) = self.spot.as_ref()?;
         let (name, at_rest) = (base_name(model.body_name(*body)), rest_point(model, hit));
-        let around = pins.iter().filter(|pin| pin.body == name).map(|pin| (pin.nearness(&at_rest) as f32, pin));
+        let around = pins.iter().filter(|pin| self.shown_body(&pin.body) == name).map(|pin| (pin.nearness(&at_rest) as f32, pin));
         around.filter(|(nearness, _)| *nearness <= 1.0).min_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
@@ -237,7 +242,7 @@ impl Session {
         let of_pin = |pin: &PinMark| pin.nodes.iter().filter_map(distance).min_by(f32::total_cmp);
         let pins = view.pins.iter().filter_map(|pin| Some((of_pin(pin)?, pin)));
         let pin = pins.min_by(|(a, _), (b, _)| a.total_cmp(b)).or_else(|| self.pin_around_spot(&view.pins));
-        let pin = pin.map(|(_, pin)| (pin.body.clone(), pin.part));
+        let pin = pin.map(|(_, pin)| (self.shown_body(&pin.body), pin.part));
         let grab = view
             .grabs
             .iter()

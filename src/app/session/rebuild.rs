@@ -1,20 +1,17 @@
 //! The scene is built anew with what was changed. Its recorded past ends with that, so that is asked before.
 
 use super::Session;
-use crate::app::SceneSource;
 use crate::app::files;
 use crate::app::history::{Rebuild, Way};
 use crate::app::ui::{Answer, LostPast};
 use crate::app::worker::Request;
+use crate::app::{ReadScene, SceneSource};
+use crate::sim::past::{Event, EventKind, locked};
 
 impl Session {
     /// Builds the scene with all changes, at once, or once it is known what becomes of the past.
     pub(super) fn build_anew(&mut self, rebuild: Rebuild) {
-        let lost = self.timeline().and_then(|timeline| {
-            let spans = timeline.lanes.iter().filter_map(|lane| Some(lane.places.last()?.1 - lane.places.first()?.1));
-            lost_past(spans.fold(0.0, f64::max), timeline.lanes.len())
-        });
-        match lost {
+        match self.lost_past().filter(|_| self.ui.asks_past) {
             Some(lost) => {
                 self.log.say(format_args!("asks about the past of {lost}"));
                 self.ui.lost_past = Some(LostPast { lost, rebuild });
@@ -23,10 +20,26 @@ impl Session {
         }
     }
 
+    /// What would be lost of the past, if that is worth a question.
+    fn lost_past(&self) -> Option<String> {
+        let timeline = self.timeline()?;
+        let spans = timeline.lanes.iter().filter_map(|lane| Some(lane.places.last()?.1 - lane.places.first()?.1));
+        let is_by_hand = |event: &Event| matches!(event.kind, EventKind::Grabbed | EventKind::PutBack(_) | EventKind::Moved(_));
+        let rows = self.live.past.as_ref().map(|past| locked(past).figures(self.live.branch)).unwrap_or_default();
+        Lost {
+            seconds: spans.fold(0.0, f64::max),
+            n_branches: timeline.lanes.len(),
+            is_by_hand: timeline.lanes.iter().flat_map(|lane| &lane.events).any(is_by_hand),
+            computed: 1e-3 * rows.iter().map(|row| row.ms).sum::<f64>(),
+        }
+        .in_words()
+    }
+
     /// The last change is taken back if nothing comes of it.
     fn build_now(&mut self, rebuild: Rebuild) {
-        let (Some(document), Some(scene)) = (&self.document, &self.live.scene) else { return };
-        let source = SceneSource::Edited(Box::new(scene.source.base().clone()), document.assignments());
+        let (Some(document), Some(scene)) = (&mut self.document, &self.live.scene) else { return };
+        let (set, read) = (document.build(), ReadScene(document.base().clone()));
+        let source = SceneSource::Edited(Box::new(scene.source.base().clone()), set, read);
         self.stop_recording();
         self.go_live();
         self.cancel();
@@ -50,22 +63,39 @@ impl Session {
 
     /// Takes a step of undo back that came to nothing: the simulation is as before, and nothing follows.
     fn walk_again(&mut self, way: Way) {
-        let (Some(entry), Some(document)) = (self.history.take(way), &mut self.document) else { return };
-        let walked = if way == Way::Back { document.undo() } else { document.redo() };
+        let Some(entry) = self.history.take(way) else { return };
+        let walked = self.changing(|document| if way == Way::Back { document.undo() } else { document.redo() }).flatten();
         self.log.say(format_args!("taken back {}", walked.unwrap_or_default().join(" ")));
         self.history.done(entry, way);
     }
 }
 
-/// A recorded past that is shorter is not missed [s]; with several branches one of a second is.
+/// A recorded past that ends.
+struct Lost {
+    /// Of the longest branch [s].
+    seconds: f64,
+    n_branches: usize,
+    /// Bodies were pulled, moved or dropped again by hand.
+    is_by_hand: bool,
+    /// Wall time that its steps have taken [s].
+    computed: f64,
+}
+
+/// A past that is shorter is not missed [s]; with several branches one of a second is.
 const SHORT_PAST: f64 = 5.0;
 const SHORT_BRANCHES: f64 = 1.0;
+/// What the machine has computed in less time comes again by itself when the scene plays [s].
+const CHEAP: f64 = 60.0;
 
-/// What is lost where so many `seconds` and so many branches of the past end, if that is worth a question.
-fn lost_past(seconds: f64, n_branches: usize) -> Option<String> {
-    match n_branches {
-        0 | 1 => (seconds > SHORT_PAST).then(|| format!("{seconds:.1} s")),
-        n => (seconds > SHORT_BRANCHES).then(|| format!("{seconds:.1} s and {n} branches")),
+impl Lost {
+    /// What is lost, if that is worth a question: what somebody did by hand, branches, and what took long to compute.
+    /// All else comes again when the scene plays.
+    fn in_words(&self) -> Option<String> {
+        let Self { seconds, n_branches, is_by_hand, computed } = *self;
+        match n_branches {
+            0 | 1 => (seconds > SHORT_PAST && is_by_hand || computed > CHEAP).then(|| format!("{seconds:.1} s")),
+            n => (seconds > SHORT_BRANCHES).then(|| format!("{seconds:.1} s and {n} branches")),
+        }
     }
 }
 
@@ -75,8 +105,11 @@ mod tests {
 
     #[test]
     fn a_past_that_is_worth_a_question_does_not_end_without_one() {
-        assert_eq!([lost_past(5.0, 1), lost_past(0.5, 3)], [None, None]);
-        assert_eq!(lost_past(12.34, 1).as_deref(), Some("12.3 s"));
-        assert_eq!(lost_past(1.5, 3).as_deref(), Some("1.5 s and 3 branches"));
+        let lost = |seconds, n_branches, is_by_hand, computed| Lost { seconds, n_branches, is_by_hand, computed }.in_words();
+        assert_eq!([lost(5.0, 1, true, 10.0), lost(0.5, 3, true, 1.0)], [None, None]);
+        assert_eq!(lost(12.34, 1, true, 10.0).as_deref(), Some("12.3 s"));
+        assert_eq!(lost(12.34, 1, false, 59.0), None, "it comes again when the scene plays");
+        assert_eq!(lost(0.34, 1, false, 61.0).as_deref(), Some("0.3 s"));
+        assert_eq!(lost(1.5, 3, false, 1.0).as_deref(), Some("1.5 s and 3 branches"));
     }
 }

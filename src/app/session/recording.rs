@@ -35,6 +35,7 @@ impl Session {
     fn export(&mut self, ending: &str, span: Span) {
         let Some(scene) = &self.live.scene else { return };
         let path = export_target(&scene.name, ending);
+        let frames_per_second = self.ui.film.frames_per_second.unwrap_or(scene.frames_per_second);
         let seen = self.shown.view.as_ref().map(|view| view.time).filter(|_| self.is_in_past());
         let span = match (span, seen) {
             (Span::Now, Some(time)) if is_of_surfaces(ending) => Span::Past([time, time]),
@@ -49,7 +50,7 @@ impl Session {
         };
         let job = Job::new(JobKind::Export, path.clone(), STARTING);
         self.add_job(job.clone());
-        self.worker.send(Request::Export(ExportWish { path, span, branch: self.live.branch }, job));
+        self.worker.send(Request::Export(ExportWish { path, span, frames_per_second, branch: self.live.branch }, job));
         if let Span::On(_) = span {
             self.go_live();
             if !self.is_playing() {

@@ -2,8 +2,12 @@
 //!
 //! With `PLIANT_SCREENS=FOLDER` the pictures of all panels are written there, to be looked at.
 
+mod brush;
 mod draft;
 mod entries;
+mod hints;
+mod naming;
+mod plane;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -17,17 +21,20 @@ use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec
 use super::Session;
 use crate::app::AppOptions;
 use crate::app::SceneSource;
-use crate::app::autosave::Autosave;
+use crate::app::autosave::{Autosave, LeftBehind};
 use crate::app::events::EventLog;
 use crate::app::exporting::Span;
 use crate::app::graphics::{Graphics, Panels, Picture};
+use crate::app::history::Rebuild;
 use crate::app::opener::opener;
 use crate::app::selection::{Item, Pick};
 use crate::app::tools::Tool;
 use crate::app::ui::access::without_signs;
-use crate::app::ui::{Action, After, Help, Hints, PathField, PathPurpose, RecordAction, TimeAction, Toggle, UiState, theme};
+use crate::app::ui::{
+    Action, After, ContextMenu, Help, Hints, LostPast, PathField, PathPurpose, RecordAction, TimeAction, Toggle, UiState, theme,
+};
 use crate::app::verifier::Verifier;
-use crate::app::worker::Worker;
+use crate::app::worker::{Notice, Severity, Worker};
 use crate::gpu;
 use crate::scene::BackendChoice;
 use crate::sim::{Field, Options};
@@ -249,6 +256,7 @@ const SCREENS: &[Screen] = &[
         &["inside.close"],
     ),
     ("ruler", |ui| ui.tool = Some(Tool::Ruler), &[]),
+    ("brush", |ui| ui.toggle(Toggle::Brush), &["brush.paint", "brush.material", "brush.radius", "brush.close"]),
     ("verify", |ui| ui.verify_open = true, &["verify.close", "verify.run"]),
     ("keys", |ui| ui.keys_open = true, &["keys.close"]),
     ("about", |ui| ui.about_open = true, &[]),
@@ -262,6 +270,43 @@ const SCREENS: &[Screen] = &[
     ("path", |ui| ui.path_field = Some(PathField::new(String::new(), PathPurpose::Open)), &["path.field", "path.open", "path.cancel"]),
     ("unsaved", |ui| ui.unsaved = Some(After::Quit), &["unsaved.cancel", "unsaved.save"]),
     ("contacts", |ui| ui.contacts = true, &[]),
+    ("panels", |ui| (ui.tree_open, ui.plots.open) = (Some(true), true), &["tree.add", "plots.close", "transport.screenshot"]),
+    (
+        "hint",
+        |ui| {
+            ui.hints = Hints::all();
+            ui.field = Some(Field::PrincipalStress);
+        },
+        &["hint.close", "hint.next", "colour.close", "colour.low", "colour.high"],
+    ),
+    (
+        "menu",
+        |ui| {
+            let at = pos2(990.0, 590.0);
+            ui.selection.pick(&Item::body("bunny"), Pick::Only, &[]);
+            ui.menu = Some(ContextMenu { at, can_pin: true, pin: None, held: Some(1), is_ground: true });
+        },
+        &["item.Pin_here", "item.Let_go", "item.Back_to_the_start"],
+    ),
+    (
+        "lost past",
+        |ui| ui.lost_past = Some(LostPast { lost: "12.3 s and 2 branches".into(), rebuild: Rebuild::Start }),
+        &["lost_past.go_on", "lost_past.save", "lost_past.cancel"],
+    ),
+    (
+        "left behind",
+        |ui| ui.left_behind = Some(LeftBehind { path: "a.session".into(), scene: "scenes/a long name of a scene.toml".into(), steps: 1234 }),
+        &["left_behind.continue", "left_behind.discard"],
+    ),
+    ("view name", |ui| ui.toggle(Toggle::SaveView), &["view.name", "view.save"]),
+    (
+        "message",
+        |ui| {
+            let text = "The session is in a folder with a long name. It says all that was done. ".repeat(4);
+            ui.tell(Notice { severity: Severity::Error, text, file: Some("a.session".into()) });
+        },
+        &["toast.close", "toast.details", "toast.folder"],
+    ),
 ];
 
 /// Sizes of the window [px], and pixels per point.

@@ -7,6 +7,7 @@ use super::Session;
 use super::edits::in_window;
 use crate::app::SceneSource;
 use crate::app::contacts::contact_marks;
+use crate::app::document::Labels;
 use crate::app::engine::{View, Wants};
 use crate::app::files;
 use crate::app::history::Entry;
@@ -43,6 +44,8 @@ pub struct Time {
     look: Option<Look>,
     /// The model with the materials of the last picture.
     model: Option<Arc<Model>>,
+    /// What the simulation calls otherwise than the scene.
+    labels: Labels,
 }
 
 struct Cursor {
@@ -68,6 +71,7 @@ impl Session {
     /// The snapshot to show, now that `live` is the newest.
     pub(super) fn look_at(&mut self, live: Arc<Snapshot>) -> Arc<Snapshot> {
         self.time.read(&live);
+        self.time.take_labels(self.document.as_ref().map(|document| document.labels()));
         self.arrive(&live);
         self.play_pictures(&live);
         let shown = self.time.cursor.is_some().then(|| self.time.past_snapshot(&live, self.wanted())).flatten();
@@ -108,11 +112,13 @@ impl Session {
             return;
         }
         let shown = self.shown.view.clone();
-        let (Some(document), Some(values)) = (&mut self.document, shown.as_ref().and_then(|view| view.values.as_ref())) else { return };
+        let (Some(document), Some(values)) = (&self.document, shown.as_ref().and_then(|view| view.values.as_ref())) else { return };
+        let values = &document.labels().shown_values(values);
         let others = |of_panel: &LiveValues| commands_between(&in_window(of_panel.clone()), values);
-        for (path, value) in document.show(|of_panel| others(of_panel).is_empty()) {
+        for (path, value) in self.changing(|document| document.show(|of_panel| others(of_panel).is_empty())).unwrap_or_default() {
             self.log.say(format_args!("shows {path}={}", value.unwrap_or_default()));
         }
+        let Some(document) = &self.document else { return };
         let words = |command: &Command| match EventKind::of_command(command) {
             Some(EventKind::Edited(what)) => Some(what),
             _ => None,
@@ -255,11 +261,16 @@ impl Session {
 
     /// The same with several ones, which act together.
     pub(super) fn commands(&mut self, commands: Vec<Command>) {
-        self.note_deed(&commands);
-        self.send(commands);
+        let built = |command: &Command| match &self.document {
+            Some(document) => document.labels().built_command(command.clone()),
+            None => command.clone(),
+        };
+        let given: Vec<Command> = commands.iter().map(built).collect();
+        self.note_deed(&commands, &given);
+        self.send(given);
     }
 
-    /// The same without an entry for undo.
+    /// The same without an entry for undo, with the names that the simulation has.
     pub(super) fn send(&mut self, commands: Vec<Command>) {
         let Some(generation) = self.live.scene.as_ref().map(|scene| scene.generation) else { return };
         match &self.time.cursor {
@@ -309,6 +320,13 @@ impl Session {
 }
 
 impl Time {
+    /// Pictures are shown with other names from now on.
+    fn take_labels(&mut self, labels: Option<&Labels>) {
+        if labels.map_or(!self.labels.is_empty(), |labels| self.labels != *labels) {
+            (self.labels, self.look, self.model) = (labels.cloned().unwrap_or_default(), None, None);
+        }
+    }
+
     /// A way through the past is not at its end.
     pub(super) fn is_under_way(&self) -> bool {
         self.under_way
@@ -346,7 +364,7 @@ impl Time {
         let past = live.past.as_ref()?;
         let picture = locked(past).picture_at(branch, time)?;
         let model = self.model_of(&picture, live)?;
-        Some(view(&picture, &model, past, branch, wants, live))
+        Some(view(&picture, &model, (past, branch), wants, live, &self.labels))
     }
 
     /// Times of the first and the last picture of a branch [s].
@@ -392,7 +410,7 @@ impl Time {
         }
         let picture = locked(live.past.as_ref()?).picture(cursor.branch, cursor.step)?;
         let model = self.model_of(&picture, live)?;
-        let view = view(&picture, &model, live.past.as_ref()?, of.1, wants, live);
+        let view = view(&picture, &model, (live.past.as_ref()?, of.1), wants, live, &self.labels);
         let snapshot = Arc::new(Snapshot {
             activity: activity.clone(),
             report: picture.details.report.clone(),
@@ -408,7 +426,8 @@ impl Time {
     /// The scene's model with the materials of a picture.
     fn model_of(&mut self, picture: &Picture, live: &Snapshot) -> Option<Arc<Model>> {
         let of_scene = live.scene.as_ref()?.model.clone();
-        let Some(LiveValues { materials, fixed, .. }) = &picture.details.settings.values else { return Some(of_scene) };
+        let Some(values) = &picture.details.settings.values else { return Some(of_scene) };
+        let LiveValues { materials, fixed, .. } = &self.labels.shown_values(values);
         let fits = |model: &&Arc<Model>| {
             model.named_materials == *materials && model.fixed_parts == *fixed && model.n_nodes() == of_scene.n_nodes()
         };
@@ -428,8 +447,11 @@ impl Time {
 }
 
 /// A picture as the window shows it.
-fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, wants: Wants, live: &Snapshot) -> View {
+fn view(picture: &Picture, model: &Model, (past, branch): (&SharedPast, BranchId), wants: Wants, live: &Snapshot, labels: &Labels) -> View {
     let (details, poses) = (&picture.details, &picture.obstacle_poses);
+    let mut pins = if has_pins(model) { pins(model, |node| picture.positions[node]) } else { vec![] };
+    // As the simulation calls them, like all of a view.
+    pins.iter_mut().for_each(|pin| pin.body = labels.built("body", &pin.body));
     let before = || locked(past).picture(branch, picture.step.checked_sub(1)?);
     let vertices = |positions: &[crate::math::Vec3]| positions.iter().map(stage::vertex).collect::<Vec<_>>();
     View {
@@ -442,7 +464,7 @@ fn view(picture: &Picture, model: &Model, past: &SharedPast, branch: BranchId, w
         rigid_poses: picture.rigid_poses.clone(),
         obstacle_poses: poses.clone(),
         attachments: details.attachments.clone(),
-        pins: Arc::new(if has_pins(model) { pins(model, |node| picture.positions[node]) } else { vec![] }),
+        pins: Arc::new(pins),
         grabs: details.grabs.clone(),
         values: details.settings.values.clone(),
         materials: details.settings.values.as_ref().map(|values| values.materials.clone()).unwrap_or_default(),

@@ -8,6 +8,7 @@ use crate::app::tools::{MaterialPoint, Tool};
 use crate::app::ui::ToolMarks;
 use crate::app::worker::{Request, Severity};
 use crate::render::Ray;
+use crate::scene::Rename;
 use crate::stage::glam_vec;
 use crate::step::SurfacePositions;
 
@@ -25,6 +26,16 @@ impl Points {
     /// Those of a new scene, which has probes of its own.
     pub fn of_scene(names: &[String]) -> Self {
         Self { names: names.to_vec(), ..Self::default() }
+    }
+}
+
+impl Points {
+    /// A probe of the scene got another name.
+    pub fn rename(&mut self, rename: &Rename) {
+        let n_own = self.names.len() - self.probes.len();
+        for name in &mut self.names[..n_own] {
+            *name = rename.name_for("probe", name).unwrap_or_else(|| name.clone());
+        }
     }
 }
 
@@ -55,7 +66,7 @@ impl Session {
                 }
             }
             Tool::Probe => self.add_probe(model.body_name(point.body).to_owned(), point),
-            Tool::Face => {}
+            Tool::Face | Tool::Brush => {}
         }
     }
 
@@ -124,6 +135,7 @@ impl Session {
             ruler: self.points.ruler.iter().filter_map(place).collect(),
             length: self.ruler_length(),
             probes: self.points.probes.iter().filter_map(|(name, point)| Some((name.clone(), place(point)?))).collect(),
+            brush: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Undo and redo: what was done last, whatever it was, is taken back.
 
 use super::Session;
+use crate::app::document::Document;
 use crate::app::engine::Arrival;
 use crate::app::history::{Deed, Entry, Rebuild, Trace, Way};
 use crate::app::worker::{Journey, Severity, Snapshot};
@@ -10,8 +11,9 @@ use crate::sim::past::{BranchId, locked};
 impl Session {
     /// Takes back what was done last, or does it again. What the run does not have any more is passed over.
     pub(super) fn step_back(&mut self, way: Way) {
-        while let Some(entry) = self.history.take(way) {
-            let is_done = match &entry {
+        while let Some(mut entry) = self.history.take(way) {
+            let is_done = match &mut entry {
+                Entry::Cut(plane) => self.swap_plane(plane, way),
                 Entry::Values(_) | Entry::Sight => self.step_document(way),
                 Entry::Forgotten(branch) => self.set_forgotten(*branch, way == Way::Forth),
                 Entry::Run(deed) => {
@@ -32,12 +34,14 @@ impl Session {
         if !is_there {
             return false;
         }
+        let rename = document.next_name(way);
         let before = document.scene().live_values();
+        let before = rename.as_ref().map_or_else(|| before.clone(), |rename| Document::values_after(&before, rename));
         let (changed, word) = match way {
-            Way::Back => (document.undo(), "undone"),
-            Way::Forth => (document.redo(), "redone"),
+            Way::Back => (self.changing(Document::undo), "undone"),
+            Way::Forth => (self.changing(Document::redo), "redone"),
         };
-        let Some(paths) = changed else { return true };
+        let (Some(paths), Some(document)) = (changed.flatten(), &self.document) else { return true };
         if paths.is_empty() {
             self.ui.selection.set_sight(document.sight().clone());
             self.log.say(format_args!("{word} what is hidden and locked"));
@@ -45,6 +49,9 @@ impl Session {
         }
         for path in &paths {
             self.log.say(format_args!("{word} {path}={}", document.scene().given(path).unwrap_or_default()));
+        }
+        if let Some(rename) = rename {
+            self.carry_name(&rename);
         }
         self.follow(&before, Rebuild::Walked(way));
         self.build_if_at_start(way);
@@ -110,10 +117,10 @@ impl Session {
         }
     }
 
-    /// Takes note of what was done to the run.
-    pub(super) fn note_deed(&mut self, commands: &[Command]) {
-        if let Some(deed) = Deed::of_commands(commands) {
-            self.history.push(Entry::Run(deed));
+    /// Takes note of what was done to the run: commands with the names of the scene, and as they were given to it.
+    pub(super) fn note_deed(&mut self, commands: &[Command], given: &[Command]) {
+        if let Some(Deed { what, .. }) = Deed::of_commands(commands) {
+            self.history.push(Entry::Run(Deed { what, trace: Trace::Given(given.to_vec()) }));
         }
     }
 
@@ -132,11 +139,23 @@ impl Session {
 
     /// The simulation has refused what the last change said; the reason was told.
     pub(super) fn take_back(&mut self) {
-        if let Some(document) = &mut self.document {
-            document.take_back();
+        if self.changing(Document::take_back).is_some() {
+            self.brushing.forget();
             self.history.forget_last_values();
             self.log.say(format_args!("taken back"));
         }
+    }
+
+    /// Changes the document; what is selected stays so, wherever in its list it is then. None without a document.
+    pub(super) fn changing<T>(&mut self, change: impl FnOnce(&mut Document) -> T) -> Option<T> {
+        let document = self.document.as_mut()?;
+        let (known, n_renamed) = (self.ui.selection.known(document.scene()), document.n_renamed());
+        let made = change(document);
+        // Where something gets another name, the selection gets it, too.
+        if document.n_renamed() == n_renamed {
+            self.ui.selection.follow(known, document.scene());
+        }
+        Some(made)
     }
 
     /// Takes note of what is hidden and locked.
@@ -150,11 +169,10 @@ impl Session {
 
     /// Changes values of the scene alone.
     pub(super) fn change(&mut self, values: &[(String, String)], gesture: Option<u64>) -> bool {
-        let Some(document) = &mut self.document else { return false };
-        let before = document.assignments();
-        match document.change(values, gesture) {
+        let Some(before) = self.document.as_ref().map(Document::assignments) else { return false };
+        match self.changing(|document| document.change(values, gesture)).unwrap_or(Ok(())) {
             Ok(()) => {
-                if document.assignments() != before {
+                if self.document.as_ref().is_some_and(|document| document.assignments() != before) {
                     let paths = values.iter().map(|(path, _)| path.clone()).collect();
                     self.history.push(Entry::Values(gesture.map(|gesture| (gesture, paths))));
                 }

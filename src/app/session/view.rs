@@ -19,7 +19,7 @@ impl Session {
             }
             egui::Event::PointerButton { button, pressed: false, .. } => Some(Input::Release { button }),
             egui::Event::PointerMoved(to) => Some(Input::Move { to, shift: context.input(|i| i.modifiers.shift) }),
-            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl || self.pointer.is_grabbing() => {
+            egui::Event::MouseWheel { unit, delta, modifiers, .. } if !modifiers.ctrl || self.pointer.is_grabbing() || self.has_brush() => {
                 let at = context.input(|i| i.pointer.latest_pos())?;
                 let notches = if unit == egui::MouseWheelUnit::Point { delta.y / 50.0 } else { delta.y };
                 self.is_over_view(context, at).then_some(Input::Wheel { at, notches, widens: modifiers.ctrl })
@@ -94,6 +94,11 @@ impl Session {
             Question::Pin(ray) => {
                 let hidden = self.ui.selection.hidden_bodies(model);
                 self.paint_pin(found, lookup::hit_body(model, positions, all_poses, &hidden, &ray));
+            }
+            Question::Brush(ray) | Question::BrushOver(ray) => {
+                let hidden = self.ui.selection.hidden_bodies(model);
+                let hit = lookup::hit_body(model, positions, all_poses, &hidden, &ray);
+                if matches!(question, Question::Brush(_)) { self.brush_at(found, hit) } else { self.brush_over(hit) }
             }
             Question::PinFrame { frame, unpins } => self.pin_frame(found, &frame, unpins),
             Question::FrameSelected => {

@@ -62,7 +62,16 @@ pub enum Action {
     Bodies(BodyAction),
     /// Something that is no body is added to the scene.
     AddEntry(NewEntry),
+    /// Shows the field for another name of what is selected.
+    BeginRename,
+    /// Gives the entry of the scene at a path, such as `body.bar`, another name.
+    Rename {
+        path: String,
+        to: String,
+    },
     Pins(PinAction),
+    /// Takes the brush with a material.
+    PaintWith(String),
     /// How the mouse holds from now on.
     SetGrip(Grip),
     /// A mesh to be chosen, which becomes a body of the scene.
@@ -115,6 +124,8 @@ pub enum Toggle {
     Grid,
     Shadows,
     LightTheme,
+    /// The question before a recorded past ends.
+    AskPast,
     StartPage,
     Gallery,
     Keys,
@@ -126,7 +137,11 @@ pub enum Toggle {
     Plots,
     /// The panel of what is inside.
     Inside,
+    /// The handles of the plane that cuts bodies open.
+    PlaneHandles,
     Ruler,
+    /// The brush that paints materials.
+    Brush,
     /// The sheet for films, pictures and exports.
     Record,
     Export,

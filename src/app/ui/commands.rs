@@ -7,6 +7,7 @@ use egui::{Key, Modifiers};
 use super::{Action, BodyAction, CameraAction, CheckAction, NewEntry, PinAction, TimeAction, Toggle, UiContext, UiState, icon};
 use crate::app::history::Way;
 use crate::render::AxisView;
+use crate::scene::Scene;
 
 /// Where a command belongs on the sheet of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,7 @@ impl Command {
         match &self.action {
             Action::Undo => context.history.can(Way::Back),
             Action::Redo => context.history.can(Way::Forth),
+            Action::BeginRename => state.selection.items().last().is_some_and(|item| Scene::named_list(&item.path).is_some()),
             Action::ClearSelection => !state.selection.items().is_empty() || context.draft.is_some(),
             Action::Time(TimeAction::Live) => context.timeline.as_ref().is_some_and(|timeline| timeline.is_past),
             Action::Time(_) => context.timeline.is_some(),
@@ -168,6 +170,8 @@ fn table() -> Vec<Command> {
         new(File, "Redo", icon::ARROW_U_UP_RIGHT, "Ctrl+Y", Action::Redo).or("Ctrl+Shift+Z").means("Does again what was taken back last"),
         new(File, "Duplicate", icon::COPY, "Ctrl+D", Action::Bodies(BodyAction::Duplicate))
             .means("Adds a copy of what is selected; the scene starts anew"),
+        new(File, "Rename…", icon::TEXTBOX, "F2", Action::BeginRename)
+            .means("Another name for the body, material or entry that is selected, wherever it is named; the run goes on"),
         new(File, "Delete", icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete))
             .means("Takes what is selected out of the scene, which starts anew if it is a body"),
         new(File, "Add a force", icon::PLUS, "", Action::AddEntry(NewEntry::Force)).means(NewEntry::Force.meaning()),
@@ -179,6 +183,8 @@ fn table() -> Vec<Command> {
         new(File, "Add a group", icon::PLUS, "", Action::AddEntry(NewEntry::Group)).means(NewEntry::Group.meaning()),
         new(File, "Pin what is under the mouse", icon::LOCK, "P", Action::Pins(PinAction::Held))
             .means("Fixes that part of the body in space; hold the key to paint more"),
+        new(File, "Paint materials", icon::PAINT_BRUSH, "B", Action::Toggle(Toggle::Brush))
+            .means("A brush that makes parts of soft bodies of another material; the scene starts anew with each stroke"),
         new(File, "Leave what the mouse holds", icon::HAND_GRABBING, "H", Action::Pins(PinAction::Leave))
             .means("The hand stays where it is and holds on"),
         new(File, "Select nothing", icon::X, "Esc", Action::ClearSelection).means("Nothing is selected any more, and a tool is put away"),
@@ -213,6 +219,8 @@ fn table() -> Vec<Command> {
             .means("Energies, forces, times and more below the view"),
         new(View, "Look inside bodies", icon::CUBE, "I", Action::Toggle(Toggle::Inside))
             .means("Cuts bodies across or peels off their outer elements"),
+        new(View, "Handles of the cut", icon::CUBE, "Shift+I", Action::Toggle(Toggle::PlaneHandles))
+            .means("An arrow and two arcs in the view, which move and tilt the plane that cuts bodies open"),
         new(View, "Measure between two points", icon::RULER, "M", Action::Toggle(Toggle::Ruler))
             .means("Click two points to read the distance between them"),
         new(View, "Floor grid", icon::GRID_FOUR, "", Action::Toggle(Toggle::Grid))
@@ -228,6 +236,8 @@ fn table() -> Vec<Command> {
         new(Window, "Side panel", icon::SIDEBAR_SIMPLE, "", Action::Toggle(Toggle::SidePanel))
             .means("Values of what is selected, and how the computation does, at the right"),
         new(Window, "Light theme", icon::SUN, "", Action::Toggle(Toggle::LightTheme)).means("Dark letters on light panels"),
+        new(Window, "Ask before a past ends", icon::CLOCK_COUNTER_CLOCKWISE, "", Action::Toggle(Toggle::AskPast))
+            .means("Before a start anew: whether recorded work that playing does not bring back is asked about"),
         new(Window, "Checks of the program", icon::SEAL_CHECK, "", Action::Toggle(Toggle::Checks))
             .means("Computes problems with known answers on this machine"),
         new(Window, "Keys and mouse", icon::KEYBOARD, "?", Action::Toggle(Toggle::Keys))

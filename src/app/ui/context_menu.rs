@@ -74,6 +74,10 @@ fn bodies_ui(ui: &mut Ui, names: &[String], state: &UiState, answers: &mut UiRes
     }
     ui.separator();
     ui.add_enabled_ui(!locked, |ui| {
+        if state.selection.items().len() == 1 {
+            entry_ui(ui, answers, icon::TEXTBOX, "Rename…", "F2", Action::BeginRename);
+        }
+        let mut entry = |ui: &mut Ui, sign, label, keys, action| entry_ui(ui, answers, sign, label, keys, Action::Bodies(action));
         entry(ui, icon::ARROW_LINE_DOWN, "Drop again", "", BodyAction::PutBack);
         entry(ui, icon::COPY, "Duplicate", "Ctrl+D", BodyAction::Duplicate);
         entry(ui, icon::TRASH, "Delete", "Del", BodyAction::Delete);

@@ -10,7 +10,9 @@ use crate::scene::Scene;
 /// An entry with its sign and its keys; under the mouse it says what it does.
 pub(super) fn entry_ui(ui: &mut Ui, answers: &mut UiResponse, icon: &str, label: &str, keys: &str, action: Action) {
     let button = Button::new(with_icon(icon, label)).shortcut_text(keys);
-    let entry = ui.add(button).on_hover_text(meaning_of(&action));
+    let told = meaning_of(&action);
+    // Also where it is grey.
+    let entry = ui.add(button).on_hover_text(told).on_disabled_hover_text(told);
     if answers.named(format!("item.{}", label.replace(' ', "_")), entry).clicked() {
         answers.act(action);
         ui.close();

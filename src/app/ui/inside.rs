@@ -1,6 +1,6 @@
 //! The card with which bodies are looked into, at the upper left of the view.
 
-use egui::{Align, Area, Button, DragValue, Id, Layout, Order, Rect, RichText, Slider, Ui, vec2};
+use egui::{Align, Area, Button, DragValue, Id, Label, Layout, Order, Rect, RichText, Slider, Ui, vec2};
 
 use super::access::Meaning;
 use super::import::beside;
@@ -37,7 +37,7 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
             });
             let small = |text: &str| RichText::new(text.to_owned()).size(12.0);
             ui.horizontal(|ui| {
-                let cut = ui.checkbox(&mut inside.cuts, small("Cut across"));
+                let cut = ui.checkbox(&mut inside.cuts, small("Cut"));
                 answers.named("inside.cut", cut.on_hover_text("What is beyond a plane is not drawn"));
                 ui.add_enabled_ui(inside.cuts, |ui| {
                     ui.spacing_mut().item_spacing.x = 2.0;
@@ -51,6 +51,9 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
                     if answers.named("inside.flip", flip).clicked() {
                         inside.flip();
                     }
+                    let handles = ui.checkbox(&mut inside.handles, small("handles"));
+                    let told = "An arrow and two arcs in the view, which move and tilt the plane  (Shift+I)";
+                    answers.named("inside.handles", handles.on_hover_text(told));
                 });
             });
             ui.add_enabled_ui(inside.cuts, |ui| {
@@ -72,6 +75,9 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
                     answers.named("inside.rigids", rigids.on_hover_text("Rigid bodies and obstacles are cut, too"));
                 });
             });
+            if let Some(told) = open_told(context.open_sections) {
+                answers.named("inside.open", ui.add(Label::new(small(&told).color(palette.weak)).wrap()));
+            }
             ui.horizontal(|ui| {
                 ui.label(small("Peel"));
                 let layers = DragValue::new(&mut inside.peeled).range(0..=MOST_LAYERS).speed(0.05).suffix(" layers");
@@ -81,6 +87,16 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
             });
         });
     });
+}
+
+/// Why elements are cut instead of the surface of some bodies.
+fn open_told(bodies: &[String]) -> Option<String> {
+    let told = |whose: String| Some(format!("The surface of {whose} is open where it is cut: elements are shown instead"));
+    match bodies {
+        [] => None,
+        [body] => told(body.clone()),
+        [body, rest @ ..] => told(format!("{body} and of {} more", rest.len())),
+    }
 }
 
 /// The direction of the plane: by two angles, from the view, or from a face.

@@ -99,7 +99,8 @@ fn materials_ui(ui: &mut Ui, coloring: &Coloring, context: &UiContext) {
             let (swatch, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
             let [r, g, b] = color.0.map(|c| (c * 255.0).round() as u8);
             ui.painter().rect_filled(swatch, CornerRadius::same(3), Color32::from_rgb(r, g, b));
-            let name = if named.name.is_empty() { "the default" } else { &named.name };
+            let name = context.document.map_or_else(|| named.name.clone(), |document| document.labels().shown("material", &named.name));
+            let name = if name.is_empty() { "the default" } else { &name };
             ui.label(RichText::new(name).size(12.0));
         });
     }

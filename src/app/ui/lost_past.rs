@@ -1,4 +1,4 @@
-//! The question before a start anew that ends a recorded past, which undo does not bring back.
+//! The question before a start anew that ends a recorded past, which neither undo nor playing the scene brings back.
 
 use egui::{Button, RichText, Ui, vec2};
 
@@ -14,9 +14,10 @@ pub struct LostPast {
     pub rebuild: Rebuild,
 }
 
-pub fn lost_past_ui(root: &Ui, state: &UiState, answers: &mut UiResponse) {
+pub fn lost_past_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let Some(LostPast { lost, .. }) = &state.lost_past else { return };
     let mut answer = None;
+    let mut is_last = !state.asks_past;
     let closed = sheet_ui(root, "lost_past", 440.0, |ui| {
         let palette = theme::palette(ui.ctx());
         ui.label(RichText::new("Start anew?").font(theme::strong(18.0)));
@@ -26,7 +27,11 @@ pub fn lost_past_ui(root: &Ui, state: &UiState, answers: &mut UiResponse) {
              A session file repeats the run as it is now."
         );
         ui.label(RichText::new(told).color(palette.weak));
-        ui.add_space(14.0);
+        ui.add_space(10.0);
+        let again =
+            ui.checkbox(&mut is_last, "Do not ask again").on_hover_text("View > Ask before a past ends turns the question on again");
+        answers.named("lost_past.quiet", again);
+        ui.add_space(10.0);
         ui.horizontal(|ui| {
             let main = Button::new(RichText::new("Start anew").color(palette.on_accent)).fill(palette.accent);
             for (name, button, told, gives) in [
@@ -41,6 +46,7 @@ pub fn lost_past_ui(root: &Ui, state: &UiState, answers: &mut UiResponse) {
         });
         false
     });
+    state.asks_past = !is_last;
     if let Some(answer) = answer.or(closed.then_some(Answer::Cancel)) {
         answers.act(Action::LostPast(answer));
     }

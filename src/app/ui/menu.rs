@@ -135,9 +135,11 @@ fn edit_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     ui.add_enabled_ui(has_body, |ui| {
         named_ui(ui, answers, icon::COPY, "Duplicate", Action::Bodies(BodyAction::Duplicate));
     });
+    command_ui(ui, state, context, answers, &Action::BeginRename);
     let has_entry = state.selection.items().iter().any(|item| item.path.contains('.') && item.as_pin().is_none());
     ui.add_enabled_ui(has_entry, |ui| named_ui(ui, answers, icon::TRASH, "Delete", Action::Bodies(BodyAction::Delete)));
     holding_menu_ui(ui, context.grip, answers);
+    command_ui(ui, state, context, answers, &Action::Toggle(Toggle::Brush));
     ui.separator();
     command_ui(ui, state, context, answers, &Action::ClearSelection);
     named_ui(ui, answers, icon::EYE, "Show all bodies", Action::Bodies(BodyAction::ShowAll));
@@ -263,6 +265,7 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
         toggle_ui(ui, state, answers, what, on);
     }
     command_ui(ui, state, context, answers, &Action::Toggle(Toggle::Panels));
+    toggle_ui(ui, state, answers, Toggle::AskPast, state.asks_past);
 }
 
 fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {

@@ -2,6 +2,7 @@
 
 pub mod access;
 mod action;
+mod brush;
 mod checkup;
 pub mod commands;
 mod context_menu;
@@ -20,6 +21,7 @@ mod left_behind;
 mod legend;
 mod lost_past;
 mod menu;
+mod naming;
 mod overlay;
 mod palette;
 mod path;
@@ -48,6 +50,7 @@ use std::time::Duration;
 use egui::{Rect, Response, Ui};
 
 use super::autosave::LeftBehind;
+use super::brush::Brush;
 use super::coloring::Coloring;
 use super::document::Document;
 use super::draft::Draft;
@@ -70,6 +73,7 @@ pub use action::{
     Action, Answer, BodyAction, CameraAction, CheckAction, DraftAction, NewBody, NewEntry, PinAction, PlotsFile, RecordAction, TimeAction,
     Toggle,
 };
+pub use brush::BrushMark;
 pub use context_menu::ContextMenu;
 pub use gizmo::GizmoView;
 pub use help::Help;
@@ -83,6 +87,7 @@ pub use record::{JobView, RecordState, RecordingView, Studio};
 use thumbnails::Thumbnails;
 pub use timeline::TimelineView;
 pub use tools::ToolMarks;
+pub use transport::SPEEDS;
 pub use unsaved::After;
 
 /// State that the panels keep between frames.
@@ -101,6 +106,8 @@ pub struct UiState {
     pub unsaved: Option<After>,
     /// A start anew that waits for an answer, as a recorded past ends with it.
     pub lost_past: Option<LostPast>,
+    /// Whether a past that is worth it is asked about.
+    pub asks_past: bool,
     pub keys_open: bool,
     pub about_open: bool,
     /// The start page is shown instead of the scene.
@@ -142,12 +149,15 @@ pub struct UiState {
     pub plots: PlotsState,
     /// What a click in the view does, instead of selecting.
     pub tool: Option<Tool>,
+    pub brush: Brush,
     /// The table of forces has a row a body, instead of a row a pair.
     pub forces_by_body: bool,
     /// The list of warnings is shown.
     pub warnings_open: bool,
     /// How many of the scene's warnings were read.
     pub warnings_read: u64,
+    /// Simulated seconds a second that were chosen; infinite for as fast as it goes.
+    pub speed: f64,
     /// What the next films are like.
     pub film: FilmSettings,
     pub record: RecordState,
@@ -185,8 +195,8 @@ pub struct UiContext<'a> {
     pub frame: Option<Rect>,
     /// How the mouse holds.
     pub grip: Grip,
-    /// The handles of the selected body, where it can be placed.
-    pub gizmo: Option<&'a GizmoView>,
+    /// The handles of the selected body, where it can be placed, and of the plane that cuts bodies open.
+    pub gizmos: [Option<&'a GizmoView>; 2],
     /// Meaning of the arrows of contacts, if they are shown.
     pub contacts: Option<ContactLegend>,
     /// What is told of the contact under the mouse.
@@ -195,6 +205,8 @@ pub struct UiContext<'a> {
     pub marks: ToolMarks,
     /// Where the plane that cuts bodies open is along its direction [m].
     pub cut_at: Option<f32>,
+    /// Bodies whose elements are cut, as their surface is open where the plane cuts it.
+    pub open_sections: &'a [String],
     /// Meaning of the colours of bodies.
     pub coloring: Option<Coloring>,
     /// Name of the adapter that draws, such as "llvmpipe (LLVM ...)".
@@ -258,6 +270,7 @@ impl Default for UiState {
             menu: None,
             unsaved: None,
             lost_past: None,
+            asks_past: true,
             keys_open: false,
             about_open: false,
             start_open: false,
@@ -283,9 +296,11 @@ impl Default for UiState {
             import_open: true,
             plots: PlotsState::default(),
             tool: None,
+            brush: Brush::default(),
             forces_by_body: false,
             warnings_open: false,
             warnings_read: 0,
+            speed: 1.0,
             film: FilmSettings::default(),
             record: RecordState::default(),
             left_behind: None,
@@ -343,6 +358,7 @@ impl UiState {
             Toggle::Grid => self.options.grid ^= true,
             Toggle::Shadows => self.options.shadows ^= true,
             Toggle::LightTheme => self.dark ^= true,
+            Toggle::AskPast => self.asks_past ^= true,
             Toggle::StartPage => self.start_open ^= true,
             Toggle::Gallery => self.gallery_open ^= true,
             Toggle::Keys => self.keys_open ^= true,
@@ -352,7 +368,9 @@ impl UiState {
             Toggle::Guide => self.help = if self.help.is_some() { None } else { Some(Help::default()) },
             Toggle::Plots => self.plots.open ^= true,
             Toggle::Inside => self.inside.open ^= true,
+            Toggle::PlaneHandles => self.inside.toggle_handles(),
             Toggle::Ruler => self.tool = if self.tool == Some(Tool::Ruler) { None } else { Some(Tool::Ruler) },
+            Toggle::Brush => self.tool = if self.tool == Some(Tool::Brush) { None } else { Some(Tool::Brush) },
             Toggle::Record => self.record.open ^= true,
             Toggle::Export => (self.record.open, self.record.tab) = (true, record::Tab::Export),
             Toggle::SaveView => self.view_name = Some("My view".to_owned()),
@@ -403,6 +421,7 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     };
     left_behind::left_behind_ui(root, free, state, &mut answers);
     tools::tools_ui(root, free, state.tool, &context.marks, &mut answers);
+    brush::brush_ui(root, free, state, context, &mut answers);
     inside::inside_ui(root, free, state, context, &mut answers);
     warnings::warnings_ui(root, free, state, context, &mut answers);
     warnings::lone_badge_ui(root, free, state, context, &mut answers);

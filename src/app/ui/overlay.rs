@@ -53,7 +53,7 @@ pub struct Tip {
 }
 
 pub fn overlay_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    if let Some(gizmo) = context.gizmo {
+    for gizmo in context.gizmos.into_iter().flatten() {
         gizmo_ui(root, view, gizmo, answers);
     }
     for mark in context.grabs {
@@ -325,7 +325,7 @@ fn hidden_hint_ui(root: &Ui, view: Rect) {
 }
 
 /// What the mouse does over the view.
-const MOUSE: [(&str, &str); 16] = [
+const MOUSE: [(&str, &str); 19] = [
     ("Left drag on a body", "pull it"),
     ("  with Shift, or wheel", "nearer or away"),
     ("  with Ctrl + wheel", "hold more around it"),
@@ -337,8 +337,11 @@ const MOUSE: [(&str, &str); 16] = [
     ("Right click", "what can be done to it"),
     ("Move with P held", "pin what it passes; Alt unpins"),
     ("  with Shift+P", "pin all in a frame; Alt unpins"),
+    ("Drag with the brush, B", "paint a material; Alt erases"),
+    ("  with Ctrl + wheel", "its radius"),
     ("Arrows, rings, box", "place it while paused"),
     ("  with Ctrl", "in steps"),
+    ("  of a cut, with Shift", "in steps, across an axis"),
     ("Double click", "look at it"),
     ("Click", "select it"),
     ("  with Ctrl or Shift", "select several"),
@@ -419,11 +422,11 @@ fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let mut done = false;
     let closed = sheet_ui(root, "view", 320.0, |ui| {
         let palette = theme::palette(ui.ctx());
-        ui.label(RichText::new("Save this view").font(theme::strong(18.0)));
+        let title = ui.label(RichText::new("Save this view").font(theme::strong(18.0)));
         ui.label(RichText::new("It is kept for this scene: View > Camera leads back to it.").size(12.5).color(palette.weak));
         ui.add_space(8.0);
         let field = ui.add(TextEdit::singleline(name).desired_width(f32::INFINITY).margin(vec2(10.0, 7.0)));
-        let field = answers.named("view.name", field);
+        let field = answers.named("view.name", field).labelled_by(title.id);
         if !field.has_focus() && !field.lost_focus() {
             field.request_focus();
         }

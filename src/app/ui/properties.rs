@@ -4,6 +4,7 @@ use egui::{Button, CornerRadius, Frame, Margin, RichText, ScrollArea, Ui};
 
 use super::access::Meaning;
 use super::entries::{LISTS, name_of};
+use super::naming::name_row_ui;
 use super::value::{RowContext, gesture, number_ui, plain, remove_ui, title, value_ui};
 use super::{Action, BodyAction, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
@@ -20,6 +21,8 @@ use crate::stage::{body_color, obstacle_color, rigid_color};
 
 /// Tables whose values are too many to be of use when nothing of them is given, and lists that are scrolled.
 const SHORT: usize = 12;
+/// Spheres of a region that have lines of their own.
+const MOST_SPHERES: usize = 3;
 /// The item of what the scene is called.
 const TITLE: &str = "title";
 /// Height of a pair's row, in points.
@@ -57,6 +60,9 @@ fn tables_ui(
         }
         return;
     }
+    if alike.len() == 1 {
+        name_row_ui(ui, document, &last.path, answers);
+    }
     let mut tables: Vec<String> = vec![];
     for item in alike {
         if !tables.contains(&item.path) {
@@ -83,15 +89,22 @@ fn tables_ui(
         path => {
             if let Some(name) = path.strip_prefix("material.") {
                 preset_ui(ui, document, name, &tables, answers);
+                brush_ui(ui, name, answers);
             }
-            for group in &groups {
+            for group in groups.iter().filter(|group| !is_painted(document.scene(), group)) {
                 values_ui(ui, group, last, &tables, context, answers);
             }
             if let Some(name) = path.strip_prefix("material.") {
-                damping_ui(ui, context.snapshot.view.as_deref(), name);
+                damping_ui(ui, context.snapshot.view.as_deref(), &document.labels().built("material", name));
             }
         }
     }
+}
+
+/// Whether it is one sphere of many: a brush has made them, and nobody looks for a single one.
+fn is_painted(scene: &Scene, group: &ValueGroup) -> bool {
+    let list = group.path.rsplit_once('.').map(|(list, _)| list).filter(|list| list.ends_with(".spheres"));
+    list.is_some_and(|list| scene.n_entries(list) > MOST_SPHERES)
 }
 
 /// The values of an item: of its table, or of the scene itself.
@@ -203,8 +216,10 @@ fn values_ui(ui: &mut Ui, group: &ValueGroup, item: &Item, tables: &[String], co
         group_heading_ui(ui, group, &base, answers);
     }
     // What is seldom given comes last, folded: bodies have many values.
+    // Names have a row above, for all that can have one.
+    let values = group.values.iter().filter(|value| value.field.key != "name");
     let (shown, rest): (Vec<_>, Vec<_>) =
-        group.values.iter().partition(|value| group.values.len() <= SHORT || value.given.is_some() || is_common(value));
+        values.partition(|value| group.values.len() <= SHORT || value.given.is_some() || is_common(value));
     let mut row = |ui: &mut Ui, value: &SceneValue| {
         let names = model.and_then(|model| names_for(scene, model, value));
         let row = RowContext {
@@ -542,6 +557,15 @@ fn damping_ui(ui: &mut Ui, view: Option<&View>, name: &str) {
     let [a, b, c] = [1.0, 10.0, 100.0].map(|frequency| format::short(100.0 * material.damping_ratio(frequency)));
     let told = format!("Damping at 1, 10 and 100 Hz: {a}, {b} and {c} % of critical.");
     ui.label(RichText::new(told).size(11.5).color(palette.weak));
+}
+
+/// Takes the brush with a material.
+fn brush_ui(ui: &mut Ui, name: &str, answers: &mut UiResponse) {
+    let paint = Button::new((theme::icon(icon::PAINT_BRUSH, 13.0), RichText::new("Paint with it").size(12.0)));
+    let told = "Takes the brush: what it passes of soft bodies is made of this material  (B)";
+    if answers.named("material.paint", ui.add(paint).on_hover_text(told)).clicked() {
+        answers.act(Action::PaintWith(name.to_owned()));
+    }
 }
 
 #[cfg(test)]

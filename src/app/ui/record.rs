@@ -6,7 +6,7 @@ use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::exporting::{self, Span};
-use crate::app::film::{FORMATS, Motion, meaning_of_format};
+use crate::app::film::{FORMATS, MOTION_SECONDS, Motion, RATES, SIZES, meaning_of_format};
 use crate::record::FilmFormat;
 
 /// What the window knows about pictures that can be made.
@@ -95,7 +95,7 @@ impl Default for RecordState {
     }
 }
 
-const SIZES: [([u32; 2], &str); 4] =
+const KNOWN_SIZES: [([u32; 2], &str); 4] =
     [([1280, 720], "1280 × 720"), ([1920, 1080], "1920 × 1080"), ([2560, 1440], "2560 × 1440"), ([3840, 2160], "3840 × 2160")];
 
 pub fn record_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -171,14 +171,7 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
         }
     });
     row_ui(ui, "Size", |ui| size_ui(ui, &mut film.size, studio, answers));
-    row_ui(ui, "Rate", |ui| {
-        let mut rate = film.frames_per_second.unwrap_or(studio.frames_per_second);
-        let value = DragValue::new(&mut rate).range(1.0..=240.0).speed(0.2).max_decimals(1).suffix(" frames a second");
-        let hint = "Of simulated time; each frame is taken at its time exactly";
-        if answers.named("record.rate", ui.add(value).on_hover_text(hint)).changed() {
-            film.frames_per_second = Some(rate);
-        }
-    });
+    rate_ui(ui, "record", &mut film.frames_per_second, studio, true, answers);
     row_ui(ui, "Camera", |ui| {
         let name = match film.motion {
             Motion::Hand => "As the view",
@@ -195,7 +188,7 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
         });
         answers.named("record.motion", combo.response).on_hover_text("How the camera moves in the film");
         if let Motion::Turntable(seconds) | Motion::Views(seconds) = &mut film.motion {
-            ui.add(DragValue::new(seconds).range(0.1..=600.0).speed(0.1).fixed_decimals(1).suffix(" s"))
+            ui.add(DragValue::new(seconds).range(MOTION_SECONDS).speed(0.1).fixed_decimals(1).suffix(" s"))
                 .on_hover_text("For a turn, or from one view to the next, in the time of the film");
         }
     });
@@ -256,6 +249,25 @@ fn range_ui(ui: &mut Ui, of: &str, range: &mut [f64; 2], recorded: [f64; 2], is_
     }
 }
 
+/// The frames a second of films and exports.
+fn rate_ui(ui: &mut Ui, of: &str, rate: &mut Option<f64>, studio: &Studio, is_enabled: bool, answers: &mut UiResponse) {
+    row_ui(ui, "Rate", |ui| {
+        let mut shown = rate.unwrap_or(studio.frames_per_second);
+        let value = DragValue::new(&mut shown).range(RATES).speed(0.2).max_decimals(1).suffix(" frames a second");
+        let hint = "Of simulated time, for films and exports; each frame is taken at its time exactly, between two steps if need be";
+        if answers.named(format!("{of}.rate"), ui.add_enabled(is_enabled, value).on_hover_text(hint)).changed() {
+            *rate = Some(shown);
+        }
+        if is_enabled && rate.is_some() {
+            let told = format!("{} frames a second, or what another scene says", studio.frames_per_second);
+            let of_scene = ui.small_button("as the scene").on_hover_text(told);
+            if answers.named(format!("{of}.rate_of_scene"), of_scene).clicked() {
+                *rate = None;
+            }
+        }
+    });
+}
+
 fn size_ui(ui: &mut Ui, size: &mut Option<[u32; 2]>, studio: &Studio, answers: &mut UiResponse) {
     let [width, height] = studio.view;
     let of_view = format!("As the view, {width} × {height}");
@@ -265,7 +277,7 @@ fn size_ui(ui: &mut Ui, size: &mut Option<[u32; 2]>, studio: &Studio, answers: &
     };
     let combo = ComboBox::from_id_salt("size").selected_text(name).width(190.0).show_ui(ui, |ui| {
         ui.selectable_value(size, None, of_view);
-        for (known, name) in SIZES.iter().filter(|(known, _)| known[0] <= studio.limit) {
+        for (known, name) in KNOWN_SIZES.iter().filter(|(known, _)| known[0] <= studio.limit) {
             ui.selectable_value(size, Some(*known), *name);
         }
     });
@@ -273,7 +285,7 @@ fn size_ui(ui: &mut Ui, size: &mut Option<[u32; 2]>, studio: &Studio, answers: &
     let mut own = size.unwrap_or(studio.view);
     let mut changed = false;
     for n in &mut own {
-        let value = DragValue::new(n).range(16..=studio.limit.max(16)).speed(4.0);
+        let value = DragValue::new(n).range(*SIZES.start()..=studio.limit.max(*SIZES.start())).speed(4.0);
         changed |= ui.add(value).on_hover_text(format!("At most {} pixels here", studio.limit)).changed();
     }
     if changed {
@@ -330,6 +342,7 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
         let seconds = ui.add_enabled(sheet.export_of == ExportOf::On, value);
         answers.named("export.seconds", seconds).on_hover_text("Simulated time");
     });
+    rate_ui(ui, "export", &mut state.film.frames_per_second, studio, sheet.export_of != ExportOf::Moment, answers);
     let recorded = studio.recorded.unwrap_or_default();
     let mut range = sheet.range.unwrap_or(recorded).map(|time| time.clamp(recorded[0], recorded[1]));
     let is_of_past = sheet.export_of == ExportOf::Past;

@@ -2,6 +2,7 @@
 
 use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Stroke, StrokeKind, Ui, vec2};
 
+use super::brush::{BrushMark, mark_ui};
 use super::{UiResponse, theme};
 use crate::app::format;
 use crate::app::tools::Tool;
@@ -13,6 +14,7 @@ pub struct ToolMarks {
     /// Between the ends of the ruler [m].
     pub length: Option<f64>,
     pub probes: Vec<(String, Pos2)>,
+    pub brush: Option<BrushMark>,
 }
 
 pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks, answers: &mut UiResponse) {
@@ -33,7 +35,11 @@ pub fn tools_ui(root: &Ui, view: Rect, tool: Option<Tool>, marks: &ToolMarks, an
     for at in &marks.ruler {
         painter.circle(*at, 4.5, palette.text, Stroke::new(1.5, shade));
     }
-    if let Some(tool) = tool {
+    if let Some(brush) = &marks.brush {
+        mark_ui(root, view, brush);
+    }
+    // The brush has a card of its own.
+    if let Some(tool) = tool.filter(|tool| *tool != Tool::Brush) {
         let card = tag(root, view, answers.card_place(view), tool.hint(), Align2::CENTER_TOP);
         answers.add_card(card);
     }

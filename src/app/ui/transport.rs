@@ -8,7 +8,8 @@ use super::access::Meaning;
 use super::{Action, TimeAction, UiContext, UiResponse, icon, theme};
 use crate::app::format;
 
-const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
+/// Simulated seconds a second, and their names.
+pub const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
 
 /// Height of the bar with the space below it, in points.
 const HEIGHT: f32 = 60.0;
@@ -73,12 +74,13 @@ fn speed_ui(ui: &mut Ui, speed: f64, answers: &mut UiResponse) {
     let combo = ComboBox::from_id_salt("speed").width(64.0).selected_text(RichText::new(shown).font(theme::figures(12.5)));
     let response = combo.show_ui(ui, |ui| {
         for (value, label) in SPEEDS {
-            if ui.selectable_label(speed == value, RichText::new(label).font(theme::figures(12.5))).clicked() {
+            let choice = ui.selectable_label(speed == value, RichText::new(label).font(theme::figures(12.5)));
+            if answers.named(format!("speed.{label}"), choice).clicked() {
                 answers.act(Action::SetSpeed(value));
             }
         }
     });
-    response.response.on_hover_text("Speed: simulated seconds a second");
+    answers.named("transport.speed", response.response).on_hover_text("Speed: simulated seconds a second");
 }
 
 /// Simulated time, and how fast it passes.

@@ -8,12 +8,14 @@ use egui::{
 use super::access::Meaning;
 use super::entries::{LISTS, add_entries_ui, name_of, with_icon};
 use super::inspector::no_scene_ui;
+use super::naming::{Renaming, renaming_ui};
 use super::{Action, ContextMenu, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::SceneInfo;
 use crate::app::selection::{Item, Pick, all_bodies};
 use crate::body::{BodyRef, base_name};
 use crate::model::{Extent, FixedParts, Model};
+use crate::scene::{Rename, Scene};
 use crate::stage::{body_color, obstacle_color, rigid_color};
 
 /// State of the panel that stays between frames.
@@ -22,6 +24,35 @@ pub struct TreeState {
     pub search: String,
     /// Bodies whose copies are listed.
     unfolded: Vec<String>,
+    /// The name that is typed.
+    renaming: Option<Renaming>,
+}
+
+impl TreeState {
+    /// Shows a field for another name of the entry at a path.
+    pub fn rename(&mut self, path: &str, name: &str) {
+        self.search.clear();
+        self.renaming = Some(Renaming::new(path, name));
+    }
+
+    /// The name that was typed cannot be.
+    pub fn rename_again(&mut self, path: &str) {
+        self.renaming.take_if(|renaming| renaming.path == path && !renaming.again());
+    }
+
+    pub fn end_rename(&mut self) {
+        self.renaming = None;
+    }
+
+    /// An entry has another name.
+    pub fn carry_name(&mut self, rename: &Rename) {
+        for name in &mut self.unfolded {
+            *name = rename.name_for("body", name).unwrap_or_else(|| name.clone());
+        }
+        if let Some(renaming) = &mut self.renaming {
+            renaming.carry_name(rename);
+        }
+    }
 }
 
 /// Height of a line, in points.
@@ -80,7 +111,13 @@ pub fn tree_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
         }
         let order: Vec<Item> = lines.iter().filter_map(Line::item).cloned().collect();
         ui.spacing_mut().item_spacing.y = 0.0;
-        ScrollArea::vertical().auto_shrink(false).show_rows(ui, LINE, lines.len(), |ui, shown| {
+        let mut area = ScrollArea::vertical().auto_shrink(false);
+        // The line whose name is about to be typed is in sight.
+        let new = state.tree.renaming.as_ref().filter(|renaming| renaming.is_new);
+        if let Some(place) = new.and_then(|renaming| lines.iter().position(|line| line.is_renamed(renaming))) {
+            area = area.vertical_scroll_offset((LINE * place as f32 - 0.5 * ui.available_height()).max(0.0));
+        }
+        area.show_rows(ui, LINE, lines.len(), |ui, shown| {
             for line in &lines[shown] {
                 line_ui(ui, line, &order, state, context, answers);
             }
@@ -116,6 +153,10 @@ fn search_ui(ui: &mut Ui, search: &mut String, answers: &mut UiResponse) {
 impl Line {
     fn item(&self) -> Option<&Item> {
         if let LineKind::Entry { item, .. } = &self.kind { Some(item) } else { None }
+    }
+
+    fn is_renamed(&self, renaming: &Renaming) -> bool {
+        self.item().is_some_and(|item| item.path == renaming.path && item.copy.is_none())
     }
 }
 
@@ -275,11 +316,23 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
         right -= count.size().x + 4.0;
         ui.painter().galley(pos2(right, middle - 0.5 * count.size().y), count, palette.weak);
     }
+    if let Some(renaming) = state.tree.renaming.as_mut().filter(|renaming| line.is_renamed(renaming)) {
+        let place = Rect::from_min_max(pos2(left + 14.0, rect.top() + 1.0), pos2(right, rect.bottom() - 1.0));
+        if renaming_ui(ui, place, renaming, answers) {
+            state.tree.end_rename();
+        }
+        return;
+    }
     let mut job = egui::text::LayoutJob::simple_singleline(line.label.clone(), egui::FontId::proportional(13.0), text_color);
     job.wrap = egui::text::TextWrapping::truncate_at_width((right - left - 18.0).max(10.0));
     let label = ui.painter().layout_job(job);
     ui.painter().galley(pos2(left + 16.0, middle - 0.5 * label.size().y), label, text_color);
-    let hint = if bodies.is_empty() { "Click shows its values" } else { "Click shows its values, double click looks at it" };
+    let is_nameable = context.document.is_some() && item.copy.is_none() && Scene::named_list(&item.path).is_some();
+    let hint = match (is_nameable, bodies.is_empty()) {
+        (true, _) => "Click shows its values, double click or F2 renames it",
+        (false, true) => "Click shows its values",
+        (false, false) => "Click shows its values, double click looks at it",
+    };
     let response = answers.named(format!("tree.{}", item_name(item)), response).on_hover_text(format!("{}\n{hint}", line.label));
     if response.secondary_clicked() && (!bodies.is_empty() || item.as_pin().is_some()) {
         if !is_selected {
@@ -293,6 +346,9 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
             held: None,
             is_ground: false,
         });
+    } else if response.double_clicked() && is_nameable {
+        state.selection.pick(item, Pick::Only, order);
+        answers.act(Action::BeginRename);
     } else if response.double_clicked() && !bodies.is_empty() {
         look_at(context, bodies, answers);
     } else if response.clicked() {

@@ -34,15 +34,9 @@ impl RowContext<'_> {
     }
 }
 
-/// Names of bodies and groups stand in other places of the scene: they are only shown.
-fn is_shown_only(value: &SceneValue) -> bool {
-    value.field.key == "name" && ["body.", "group."].iter().any(|list| value.path.starts_with(list))
-}
-
 pub fn value_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: &mut UiResponse) {
     let field = value.field;
     match field.kind {
-        _ if is_shown_only(value) => text_row_ui(ui, value, context),
         Kind::Number(_) | Kind::Integer { .. } => match value.numbers().as_deref() {
             Some(&[number]) => row_ui(
                 ui,
@@ -69,11 +63,13 @@ pub fn value_ui(ui: &mut Ui, value: &SceneValue, context: &RowContext, answers: 
             answers,
         ),
         Kind::Color => row_ui(ui, value, context, |ui| color_ui(ui, value, context.color), answers),
-        Kind::Text if context.names.is_some() => {
+        Kind::Text | Kind::Reference(_) if context.names.is_some() => {
             let names: Vec<&str> = context.names.unwrap_or_default().iter().map(String::as_str).collect();
             row_ui(ui, value, context, |ui| choice_ui(ui, value, &names), answers);
         }
-        Kind::Text | Kind::Label | Kind::Name | Kind::Integers { .. } => row_ui(ui, value, context, |ui| typed_ui(ui, value), answers),
+        Kind::Text | Kind::Reference(_) | Kind::Label | Kind::Name | Kind::Integers { .. } => {
+            row_ui(ui, value, context, |ui| typed_ui(ui, value), answers)
+        }
         Kind::Table(_) | Kind::List(_) | Kind::Variants(_) => table_row_ui(ui, value, context, answers),
         Kind::Named(_) => text_row_ui(ui, value, context),
     }
@@ -364,7 +360,7 @@ fn typed_ui(ui: &mut Ui, value: &SceneValue) -> (Response, Option<String>) {
     ui.data_mut(|data| data.remove_temp::<String>(id));
     let escaped = ui.input(|input| input.key_pressed(egui::Key::Escape));
     let changed = (is_left && !escaped && text != current && !text.trim().is_empty()).then(|| match value.field.kind {
-        Kind::Text | Kind::Name | Kind::Color | Kind::Choice(_) => quoted(text.trim()),
+        Kind::Text | Kind::Reference(_) | Kind::Name | Kind::Color | Kind::Choice(_) => quoted(text.trim()),
         Kind::Label if text.trim().parse::<i64>().is_err() => quoted(text.trim()),
         _ => text.trim().to_owned(),
     });

@@ -10,8 +10,15 @@ use crate::app::job::Job;
 impl Loop {
     pub(super) fn save_session(&mut self, path: &Path) {
         let Some(session) = self.guarded(|engine| engine.session()) else { return };
-        match session.and_then(|session| session.write(path).map_err(|error| error.to_string())) {
-            Ok(()) => self.notify_of_file(format!("The session is in {0}; `pliant run --replay {0}` repeats it", path.display()), path),
+        let written = session.and_then(|session| {
+            session.write(path).map_err(|error| error.to_string())?;
+            Ok(session.branches().len())
+        });
+        match written {
+            Ok(n) => {
+                let others = if n > 1 { format!(", `--branch N` another of its {n} branches") } else { String::new() };
+                self.notify_of_file(format!("The session is in {0}; `pliant run --replay {0}` repeats it{others}", path.display()), path);
+            }
             Err(text) => self.notify(Severity::Error, text),
         }
     }

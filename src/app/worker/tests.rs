@@ -10,7 +10,7 @@ use crate::app::job::tests::told;
 use crate::math::Vec3;
 use crate::model::ModelBuilder;
 use crate::render::{Camera, Light};
-use crate::sim::Session;
+use crate::sim::SessionTree;
 use crate::step::StepReport;
 
 /// What the tests' engine does at its next steps.
@@ -48,7 +48,7 @@ impl Engine for Scripted {
         Ok(Some(StepReport::default()))
     }
 
-    fn session(&mut self) -> Result<Session, String> {
+    fn session(&mut self) -> Result<SessionTree, String> {
         Err("there is no session".into())
     }
 
@@ -344,7 +344,7 @@ fn loading_a_state_does_not_wait_for_a_step() {
 #[test]
 fn an_export_that_cannot_begin_is_over() {
     let worker = worker(&Arc::default());
-    let wish = |job: &Job| ExportWish { path: job.path.clone(), span: Span::Now, branch: 0 };
+    let wish = |job: &Job| ExportWish { path: job.path.clone(), span: Span::Now, frames_per_second: 30.0, branch: 0 };
     let job = || Job::new(JobKind::Export, "a.glb".into(), STARTING);
     let (without_scene, refused) = (job(), job());
     worker.send(Request::Export(wish(&without_scene), without_scene.clone()));

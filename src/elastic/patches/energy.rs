@@ -106,7 +106,8 @@ fn gain<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let end = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
         let mut q = load(simd, |lane| way.states[of.part.tets.start + of.tet(lane, p)]);
         let mut q_end = q;
-        if M::TANGENT != Tangent::Warped || way.turns_frames {
+        // A tangent counts on the frame in any case.
+        if (M::IS_FRAMED || damping.is_some()) && (M::TANGENT != Tangent::Warped || way.turns_frames) {
             q = rotation::follow(q, &plus_identity(&gradient));
             q_end = rotation::follow(q, &plus_identity(&end));
         }

@@ -88,6 +88,8 @@ fn rigid_bodies_are_cut_and_covered() {
 
 #[test]
 fn a_guest_is_drawn_where_it_stands() {
+    // Its shadow is another matter.
+    let no_grid = || ViewOptions { shadows: false, ..no_grid() };
     for samples in [1, 4] {
         let mut renderer = renderer(samples);
         let alone = capture(&mut renderer, &no_grid());
@@ -109,4 +111,136 @@ fn a_guest_is_drawn_where_it_stands() {
     let nothing = capture(&mut renderer, &options);
     renderer.set_guest(Some((&block, &nodes)));
     assert!(difference(&nothing, &capture(&mut renderer, &options)).1 > 1.0);
+}
+
+/// The shadow of a guest lies where that of a body of the stage would, and says how high it floats; also where the
+/// device alone knows the bodies, where tets are shown, and where nothing else is.
+#[test]
+fn a_guest_casts_a_shadow() {
+    let light = Light::default().direction;
+    // The middle of its shadow where its own is so high.
+    let umbra = |height: f32| Vec3::new(-0.7, height, 0.0) - light * (height / light.y);
+    let (block, nodes) = block();
+    for raised in [0.0, 0.8] {
+        let mut guest = Stage { rigids: vec![], ..stage() };
+        guest.rest_positions.iter_mut().for_each(|p| (p[0], p[1]) = (p[0] - 0.7, p[1] + raised));
+        let of_height = |image: &Image| [0.5, 1.3].map(|height| brightness(at(image, umbra(height))));
+        // The same ball as a body of the stage.
+        let mut both = stage();
+        let n = both.rest_positions.len() as u32;
+        both.rest_positions.extend_from_slice(&guest.rest_positions);
+        let moved = guest.soft_bodies[0].triangles.iter().map(|t| t.map(|v| v + n)).collect();
+        both.soft_bodies.push(SoftBodyVisual { vertices: n..2 * n, triangles: moved, ..guest.soft_bodies[0].clone() });
+        let mut renderer = renderer(1);
+        renderer.set_stage(&both);
+        let expected = of_height(&capture(&mut renderer, &no_grid()));
+        renderer.set_stage(&stage());
+        let alone = of_height(&capture(&mut renderer, &no_grid()));
+        renderer.set_guest(Some((&guest, &[])));
+        let with = capture(&mut renderer, &no_grid());
+        let found = of_height(&with);
+        let (own, other) = if raised == 0.0 { (0, 1) } else { (1, 0) };
+        assert!(found[own] < 0.7 * alone[own] && found[own] < found[other], "{raised}: {found:?} of {alone:?}");
+        assert!((0..2).all(|k| (found[k] - expected[k]).abs() < 8.0), "{raised}: {found:?} {expected:?}");
+        if raised == 0.0 {
+            let bright = Vec3::new(-0.7, 0.5, 0.0) + 0.3 * light.normalize();
+            let lit = capture(&mut renderer, &ViewOptions { shadows: false, ..no_grid() });
+            assert!((brightness(at(&with, bright)) - brightness(at(&lit, bright))).abs() < 6.0, "it does not shade itself");
+        }
+
+        let rest = stage().rest_positions;
+        let usage = wgpu::BufferUsages::COPY_SRC;
+        let contents = bytemuck::cast_slice(&rest);
+        let buffer = wgpu::util::DeviceExt::create_buffer_init(&GPU.0, &wgpu::util::BufferInitDescriptor { label: None, contents, usage });
+        renderer.set_positions(Positions::Device(&buffer)).unwrap();
+        let on_device = of_height(&capture(&mut renderer, &no_grid()));
+        assert!((0..2).all(|k| (on_device[k] - found[k]).abs() < 3.0), "{on_device:?} {found:?}");
+        renderer.set_positions(Positions::Host(&rest)).unwrap();
+        renderer.set_guest(None);
+        assert_eq!(of_height(&capture(&mut renderer, &no_grid())), alone);
+    }
+    // As tets, over a floor with nothing else.
+    let mut renderer = renderer(1);
+    renderer.set_stage(&Stage { rigids: stage().rigids, ..Stage::default() });
+    let options = ViewOptions { shading: Shading::Tets, tet_size: 1.0, ..no_grid() };
+    let under = Vec3::new(0.0, 0.5, 0.0) - light * (0.5 / light.y);
+    let empty = brightness(at(&capture(&mut renderer, &options), under));
+    renderer.set_guest(Some((&block, &nodes)));
+    let shaded = brightness(at(&capture(&mut renderer, &options), under));
+    assert!(shaded < 0.7 * empty, "{shaded} {empty}");
+}
+
+/// A ball of red surface in a larger block of tets, which are blue.
+fn embedded() -> (Stage, Vec<[f32; 4]>) {
+    let block = shapes::box_tets(crate::math::Vec3::repeat(0.84), [4, 4, 4]);
+    let nodes: Vec<[f32; 4]> = block.positions.iter().map(|p| [p.x as f32, p.y as f32 + 0.5, p.z as f32, 1.0]).collect();
+    let mut stage = stage();
+    let points: Vec<_> =
+        stage.rest_positions.iter().map(|p| crate::math::Vec3::new(p[0].into(), f64::from(p[1]) - 0.5, p[2].into())).collect();
+    let places = crate::mesh::embed(&block, &points).unwrap();
+    let hosts = places.nodes.into_iter().zip(places.weights);
+    stage.soft_bodies[0].hosts = hosts.map(|(nodes, weights)| Host { nodes, weights: weights.map(|w| w as f32) }).collect();
+    stage.n_nodes = nodes.len() as u32;
+    stage.soft_bodies[0].tets = block.tets;
+    (stage, nodes)
+}
+
+/// Of a body whose surface lies within coarse tets that surface is cut, and covered to where it ends, in the colours of
+/// the tets; where it is open the tets are cut.
+#[test]
+fn an_embedded_surface_is_cut_and_covered_to_where_it_ends() {
+    let (stage, nodes) = embedded();
+    let mut table = [Rgb::hex(0xe03020); 256];
+    table[255] = Rgb::hex(0x2040e0);
+    let (vertices, tets) = (vec![0; stage.rest_positions.len()], vec![255; stage.soft_bodies[0].tets.len()]);
+    let colors = PointColors { vertices: &vertices, tets: &tets, table: &table };
+    let is_blue = |image: &Image, p: Vec3| at(image, p)[2] > (1.5 * at(image, p)[0]).max(90.0);
+    let is_red = |image: &Image, p: Vec3| at(image, p)[0] > 1.5 * at(image, p)[2];
+    let height = 0.47;
+    for samples in [1, 4] {
+        let mut renderer = renderer(samples);
+        renderer.set_stage(&stage);
+        renderer.set_node_positions(Positions::Host(&nodes)).unwrap();
+        renderer.set_colors(Some(colors)).unwrap();
+        let shown = capture(&mut renderer, &cut(height, true));
+        let on_plane = |x: f32, z: f32| Vec3::new(x, height, z);
+        let within = [on_plane(0.0, 0.0), on_plane(0.22, 0.0), on_plane(-0.15, -0.12), on_plane(0.0, 0.2)];
+        assert!(within.iter().all(|p| is_blue(&shown, *p)), "{:?}", within.map(|p| at(&shown, p)));
+        // Beyond the surface, but within the tets, there is nothing.
+        let beyond = [on_plane(0.38, 0.0), on_plane(-0.3, -0.3), on_plane(0.36, -0.3)];
+        assert!(beyond.iter().all(|p| !is_blue(&shown, *p)), "{:?}", beyond.map(|p| at(&shown, p)));
+        let side = Vec3::new(0.0, 0.5, 0.0) + 0.3 * Vec3::new(0.2, -0.3, 1.0).normalize();
+        assert!(is_red(&shown, side) && renderer.open_sections().is_empty());
+        // Its own tets do not shade it, and what is cut away does not either.
+        let lit = Vec3::new(0.0, 0.5, 0.0) + 0.3 * Vec3::new(-0.3, -0.25, 1.0).normalize();
+        let shaded = capture(&mut renderer, &ViewOptions { shadows: true, ..cut(height, true) });
+        assert!((brightness(at(&shaded, lit)) - brightness(at(&shown, lit))).abs() < 8.0, "{:?} {:?}", at(&shaded, lit), at(&shown, lit));
+        assert!((brightness(at(&shaded, within[0])) - brightness(at(&shown, within[0]))).abs() < 8.0);
+        // Single elements are cut themselves.
+        let apart = capture(&mut renderer, &ViewOptions { tet_size: 0.98, ..cut(height, true) });
+        let whole = capture(&mut renderer, &cut(height, false));
+        assert!(is_blue(&apart, side) && is_blue(&whole, side));
+        assert!(beyond.iter().any(|p| is_blue(&apart, *p)));
+        // Everything on one side of the plane: the surface alone, or nothing.
+        assert!(is_red(&capture(&mut renderer, &cut(2.0, true)), side));
+        assert!(!is_red(&capture(&mut renderer, &cut(0.01, true)), side));
+
+        // A triangle is missing where the plane goes through.
+        let mut holed = stage.clone();
+        let crosses = |t: &[u32; 3]| {
+            let above = t.map(|v| stage.rest_positions[v as usize][1] > height);
+            above != [above[0]; 3]
+        };
+        let place = holed.soft_bodies[0].triangles.iter().position(crosses).unwrap();
+        holed.soft_bodies[0].triangles.remove(place);
+        renderer.set_stage(&holed);
+        renderer.set_node_positions(Positions::Host(&nodes)).unwrap();
+        renderer.set_colors(Some(colors)).unwrap();
+        let open = capture(&mut renderer, &cut(height, true));
+        assert_eq!(renderer.open_sections(), [0]);
+        assert!(is_blue(&open, beyond[0]) && is_blue(&open, side));
+        // Elsewhere it is closed.
+        capture(&mut renderer, &cut(0.3, true));
+        assert!(renderer.open_sections().is_empty());
+    }
 }

@@ -9,7 +9,7 @@ pub static GRAB: Table = Table {
     doc: "A recorded hand: it takes a body at a point, pulls this point along a path as the mouse does in the window, and lets go. At most 4 in a scene.",
     fields: &[
         Field::new("name", Kind::Name, "", Optional("its place in the list, from 0"), "For `--set`."),
-        Field::new("body", Kind::Text, "", Required, "Name of a deformable or rigid body."),
+        Field::new("body", Kind::Reference("body"), "", Required, "Name of a deformable or rigid body."),
         Field::new(
             "point",
             Kind::Vector(ANY),

@@ -57,9 +57,10 @@ static SPHERE: Table =
 pub(super) static MATERIAL_REGION: Table = Table {
     title: "[[body.region]]",
     doc: "A part of a body that is made of a material of its own; of several the last prevails. To a box or to spheres belong the tets whose centres are inside, to a \
-          side those with a node there. The first copy of a body says which tets they are, and the others are alike.",
+          side those with a node there. The first copy of a body says which tets they are, and the others are alike. A stroke of the window's brush is one of `spheres`; without a \
+          `material` it erases: tets inside are what they would be without the spheres before it.",
     fields: &[
-        Field::new("material", Kind::Text, "", Required, "Name of a material."),
+        Field::new("material", Kind::Reference("material"), "", Optional("spheres erase, all else needs one"), "Name of a material."),
         MIN,
         MAX,
         SIDE,

@@ -77,7 +77,11 @@ impl Reader<'_> {
     }
 
     pub(super) fn material_region(&mut self, node: &Node, materials: &BTreeMap<String, Material>) -> Option<MaterialRegion> {
-        let material = self.named_material(node, materials);
+        let material = if node.has("material") { Some(self.named_material(node, materials)) } else { None };
+        if material.is_none() && !node.has("spheres") {
+            let problem = "\"material\" is missing; give the name of one (spheres alone stand without, and erase what was painted)";
+            self.complaints.add(node.value.origin, node.path.clone(), problem);
+        }
         let tets = match node.opt_label("tag") {
             None => TetChoice::Place(self.region(node)?),
             Some(tag) => {

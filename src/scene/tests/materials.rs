@@ -1,6 +1,7 @@
 //! Materials: presets, regions of bodies, and what is wrong with them.
 
 use super::*;
+use crate::element::ElementKind;
 use crate::material::presets::PRESETS;
 use crate::material::{Material, MaterialModel};
 use crate::model::Model;
@@ -54,6 +55,94 @@ fn regions_choose_tets_and_weigh_by_their_material() {
     assert!((hard(&model) - 0.5).abs() < 1e-12);
     assert_eq!((model.bodies.len(), model.named_materials.len()), (3, 2));
     assert!(model.bodies.iter().all(|body| (body.mass / model.bodies[0].mass - 1.0).abs() < 1e-12));
+}
+
+/// Elements whose centres are in a stroke are of its material, whatever their kind; a tet of ten nodes is of one.
+#[test]
+fn strokes_choose_elements_of_every_kind() {
+    let stroke = "{ material = \"hard\", spheres = [{ center = [0.125, 0, 0], radius = 0.09 }] }";
+    for (element, kind) in [("linear", ElementKind::Linear), ("averaged", ElementKind::Averaged), ("quadratic", ElementKind::Quadratic)] {
+        let model = model(&format!("element = \"{element}\"\nregion = [{stroke}]\n"));
+        assert_eq!(model.bodies[0].element, kind);
+        let is_hard: Vec<bool> = model.tets.iter().map(|tet| model.material(tet).young_modulus == 1e6).collect();
+        let parts = kind.parts();
+        let centers = model.element_centers(0);
+        assert_eq!(centers.len() * parts, is_hard.len());
+        for (element, center) in is_hard.chunks(parts).zip(centers) {
+            let is_inside = (center - Vec3::x() * 0.125).norm() < 0.09;
+            assert!(element.iter().all(|tet| *tet == is_inside), "{kind:?}: {center}");
+        }
+        assert!((0.1..0.6).contains(&hard(&model)), "{kind:?}: {}", hard(&model));
+        assert!((model.bodies[0].mass - 0.004 * (1000.0 + 2000.0 * hard(&model))).abs() < 1e-12);
+        // What computes has the same: by cells, which are cut where materials meet, and by tets of ten nodes.
+        let volume = |materials: &mut dyn Iterator<Item = (u32, f64)>| -> f64 {
+            materials.filter(|(material, _)| model.materials[*material as usize].young_modulus == 1e6).map(|(_, volume)| volume).sum()
+        };
+        let of_patches = match kind {
+            ElementKind::Linear => continue,
+            ElementKind::Averaged => volume(&mut model.cells.iter().map(|cell| (cell.material, cell.volume()))),
+            ElementKind::Quadratic => volume(&mut model.tets10.iter().map(|tet| (tet.material, tet.volume()))),
+        };
+        assert!((of_patches / 0.004 - hard(&model)).abs() < 1e-9, "{kind:?}: {of_patches}");
+    }
+}
+
+/// A stroke without a material takes off what strokes before it have painted, and nothing else.
+#[test]
+fn strokes_are_erased_down_to_what_is_below() {
+    let whole = "spheres = [{ center = [0, 0, 0], radius = 1.0 }]";
+    let right = "spheres = [{ center = [0.2, 0, 0], radius = 0.107 }]";
+    let paint = |spheres: &str| format!("{{ material = \"hard\", {spheres} }}");
+    let erase = |spheres: &str| format!("{{ {spheres} }}");
+    let part = |regions: &[String]| hard(&model(&format!("region = [{}]\n", regions.join(", "))));
+    let quarter = part(&[paint(right)]);
+    assert!((quarter - 0.25).abs() < 0.03);
+    assert!((part(&[paint(whole), erase(right)]) - (1.0 - quarter)).abs() < 1e-12);
+    assert_eq!(part(&[paint(right), erase(whole)]), 0.0);
+    // Painted again, it is painted; erased again, what was painted since is gone.
+    assert!((part(&[paint(whole), erase(whole), paint(right)]) - quarter).abs() < 1e-12);
+    assert_eq!(part(&[paint(whole), erase(right), paint(right), erase(whole)]), 0.0);
+    // Boxes, sides and tags stay below.
+    let half = "{ material = \"hard\", min = [0, -1, -1], max = [1, 1, 1] }".to_owned();
+    let soft = |spheres: &str| format!("{{ material = \"soft\", {spheres} }}");
+    assert!((part(&[half.clone(), soft(whole), erase(whole)]) - 0.5).abs() < 1e-12);
+    assert!((part(&[soft(whole), half.clone(), erase(whole)]) - 0.5).abs() < 1e-12);
+    assert!((part(&[half.clone(), soft(right)]) - (0.5 - quarter)).abs() < 1e-12);
+    // Nothing was painted there.
+    let left = "spheres = [{ center = [-0.2, 0, 0], radius = 0.107 }]";
+    for regions in [[paint(right), erase(left)], [half, erase(right)]] {
+        let message = complaint(&bar(&format!("region = [{}]\n", regions.join(", "))));
+        let wanted = "body.bar.region.1: no sphere before it has painted an element of \"bar\" that is inside; give a material to paint it";
+        assert!(message.contains(wanted), "{message}");
+    }
+}
+
+/// The same parts by tags of a file and by a stroke.
+#[test]
+fn a_stroke_is_as_the_tags_of_a_file() {
+    let tets = crate::mesh::shapes::box_tets(Vec3::new(0.4, 0.1, 0.1), [8, 2, 2]);
+    let center = |nodes: &[u32; 4]| nodes.iter().map(|n| tets.positions[*n as usize]).sum::<Vec3>() / 4.0;
+    let vertices: String = tets.positions.iter().map(|p| format!("{:?} {:?} {:?} 0\n", p.x, p.y, p.z)).collect();
+    let tag = |nodes: &[u32; 4]| if (center(nodes) - Vec3::x() * 0.1).norm() < 0.08 { 2 } else { 1 };
+    let lines: String = tets.tets.iter().map(|n| format!("{} {} {} {} {}\n", n[0] + 1, n[1] + 1, n[2] + 1, n[3] + 1, tag(n))).collect();
+    let counts = (tets.positions.len(), tets.tets.len());
+    let text = format!("MeshVersionFormatted 1\nDimension\n3\nVertices\n{}\n{vertices}Tetrahedra\n{}\n{lines}End\n", counts.0, counts.1);
+    let path = std::env::temp_dir().join(format!("pliant-painted-{}.mesh", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let built = |region: &str| {
+        let text = format!(
+            "format = 1\n[material.soft]\n[material.hard]\nyoung_modulus = 1e6\ndensity = 3000\n[[body]]\nname = \"b\"\nmaterial = \"soft\"\nmesh = {:?}\n\
+             region = [{{ material = \"hard\", {region} }}]\n",
+            path.file_name().unwrap()
+        );
+        Scene::from_text("t", "t.toml", &text, path.parent(), &[]).and_then(|s| build(&s)).unwrap().model
+    };
+    let (tagged, painted) = (built("tag = 2"), built("spheres = [{ center = [0.1, 0, 0], radius = 0.08 }]"));
+    std::fs::remove_file(&path).unwrap();
+    assert!((0.1..0.5).contains(&hard(&tagged)), "{}", hard(&tagged));
+    let parts = |model: &Model| model.tets.iter().map(|tet| (tet.nodes, tet.material)).collect::<Vec<_>>();
+    assert_eq!(parts(&tagged), parts(&painted));
+    assert_eq!((&tagged.materials, &tagged.node_masses), (&painted.materials, &painted.node_masses));
 }
 
 /// A body that is made of one material through regions has the masses of one without them, to the bit.
@@ -175,6 +264,10 @@ fn what_no_material_can_be_is_a_sentence_with_its_place_and_what_is_accepted() {
         ("material = \"hard\", spheres = []", "no element of \"bar\" is inside"),
         ("material = \"haard\", side = \"x+\"", "body.bar.region.0.material: there is no material \"haard\"; did you mean \"hard\"?"),
         ("side = \"x+\"", "body.bar.region.0: \"material\" is missing"),
+        ("tag = 3", "body.bar.region.0: \"material\" is missing; give the name of one (spheres alone stand without"),
+        ("spheres = [{ center = [0, 0, 0], radius = 1 }]", "no sphere before it has painted an element"),
+        ("material = \"hard\", spheres = [{ center = [9, 9, 9], radius = 0.1 }]", "region.0: no element of \"bar\" is inside"),
+        ("material = \"hard\", sphere = []", "did you mean \"spheres\"?"),
         ("material = \"hard\"", "a region is either a box, with min and max, or a side, or spheres; give one of them"),
         ("material = \"hard\", side = \"x+\", min = [0, 0, 0], max = [1, 1, 1]", "give one of them"),
         ("material = \"hard\", side = \"x+\", tag = 3", "region.0.side: the tets of this region are chosen by a tag already"),

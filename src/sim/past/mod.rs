@@ -7,6 +7,7 @@ mod film;
 mod keeping;
 mod picture;
 mod recorded;
+mod saving;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -17,21 +18,21 @@ use std::sync::Arc;
 pub use figures::{EnergyMeter, Figures, PairFigures};
 use film::Film;
 use keeping::Kept;
-pub use picture::{Details, Picture, Rounding, Settings};
+pub use picture::{Details, Picture, Rounding, Settings, pose_between};
 pub use recorded::{Recorded, SharedPast, locked};
+pub use saving::RepeatError;
 pub use timeline::{Event, EventKind, Lane};
 
+pub use super::BranchId;
 use super::{Checkpoint, CommandLog, Way};
 use crate::model::Model;
+use crate::sim::report::state_hash;
 
 /// Memory that the past of a run may take [bytes]: half of it for pictures, half for exact states.
 pub const DEFAULT_BUDGET: usize = 256 << 20;
 
 /// More branches than these are forgotten, the oldest first.
 pub const MAX_BRANCHES: usize = 8;
-
-/// Number of a branch; they count up from 1 and are not used again.
-pub type BranchId = u32;
 
 /// All branches of a run. One of them is live: it is the one that the simulation is at the end of.
 pub struct Past {
@@ -66,8 +67,17 @@ struct Branch {
     log: CommandLog,
     /// Where it ends, while it is not live: with the commands that were given there.
     end: Option<Arc<Checkpoint>>,
+    /// The hash of the state there.
+    end_hash: String,
     /// It is on no timeline, and the first to go once there is no room.
     is_forgotten: bool,
+}
+
+/// The last step that two branches have in common, by the segments that they go through; none if they have different
+/// starts.
+fn last_common_step(a: &[(u32, u64)], b: &[(u32, u64)]) -> Option<u64> {
+    let pairs = a.iter().zip(b).take_while(|((a, _), (b, _))| a == b);
+    pairs.last().map(|((_, until), (_, other_until))| *until.min(other_until))
 }
 
 impl Past {
@@ -170,6 +180,7 @@ impl Past {
     fn leave(&mut self, end: Checkpoint, log: &CommandLog) {
         if let Some(live) = self.branches.iter_mut().find(|branch| branch.end.is_none()) {
             live.log.clone_from(log);
+            live.end_hash = state_hash(end.state());
             live.end = Some(Arc::new(end));
         }
     }
@@ -183,7 +194,7 @@ impl Past {
 
     fn branch(&mut self, path: Vec<(u32, u64)>, log: CommandLog) -> BranchId {
         self.n_branches += 1;
-        self.branches.push(Branch { id: self.n_branches, path, log, end: None, is_forgotten: false });
+        self.branches.push(Branch { id: self.n_branches, path, log, end: None, end_hash: String::new(), is_forgotten: false });
         if self.branches.len() > MAX_BRANCHES {
             self.forget_oldest();
         }

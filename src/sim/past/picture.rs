@@ -77,9 +77,7 @@ impl Picture {
         }
         let mix = |a: &Vec3, b: &Vec3| a + (b - a) * part;
         let near = if part < 0.5 { self } else { next };
-        let poses = |a: &[Isometry], b: &[Isometry]| {
-            a.iter().zip(b).map(|(a, b)| a.try_lerp_slerp(b, part, 1e-9).unwrap_or(if part < 0.5 { *a } else { *b })).collect()
-        };
+        let poses = |a: &[Isometry], b: &[Isometry]| a.iter().zip(b).map(|(a, b)| pose_between(a, b, part)).collect();
         let ends = self.details.attachments.iter().zip(&next.details.attachments);
         let attachments = ends.map(|(a, b)| [mix(&a[0], &b[0]), mix(&a[1], &b[1])]).collect();
         Self {
@@ -123,6 +121,11 @@ impl Picture {
         state.contacts.entries.clone_from(&self.details.contacts);
         Some(state)
     }
+}
+
+/// The pose at a part of the way from one to another, 0 to 1: a shift and a turn that are even.
+pub fn pose_between(a: &Isometry, b: &Isometry, part: f64) -> Isometry {
+    a.try_lerp_slerp(b, part, 1e-9).unwrap_or(if part < 0.5 { *a } else { *b })
 }
 
 impl Details {

@@ -17,8 +17,8 @@ const DEVICE_STRIDE: u64 = 4;
 
 /// A simulation and its past. It is changed through this alone, so that the past misses nothing.
 pub struct Recorded {
-    simulation: Simulation,
-    past: SharedPast,
+    pub(super) simulation: Simulation,
+    pub(super) past: SharedPast,
     meter: EnergyMeter,
 }
 
@@ -78,7 +78,11 @@ impl Recorded {
     }
 
     /// Begins a branch that has nothing in common with others, where `change` takes the simulation.
-    fn begin_anew<E>(&mut self, failed: impl Fn(StepError) -> E, change: impl FnOnce(&mut Simulation) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn begin_anew<E>(
+        &mut self,
+        failed: impl Fn(StepError) -> E,
+        change: impl FnOnce(&mut Simulation) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (end, log) = (self.simulation.checkpoint().map_err(&failed)?, self.simulation.log().clone());
         change(&mut self.simulation)?;
         let (picture, start) = (self.simulation.picture(None).map_err(&failed)?, self.simulation.checkpoint().map_err(&failed)?);
@@ -89,6 +93,13 @@ impl Recorded {
     /// Begins a branch right after `step` of the live one, and lets go of what was held there; `passed` is told of each
     /// step on the way. Where that is cancelled or fails, everything is as before.
     pub fn branch(&mut self, step: u64, cancel: &CancelToken, passed: impl FnMut(u64)) -> Result<BranchId, TravelError> {
+        let branch = self.fork(step, cancel, passed)?;
+        self.simulation.release_all()?;
+        Ok(branch)
+    }
+
+    /// The same, but what was held stays so.
+    pub(super) fn fork(&mut self, step: u64, cancel: &CancelToken, passed: impl FnMut(u64)) -> Result<BranchId, TravelError> {
         let (end, log) = (self.simulation.checkpoint()?, self.simulation.log().clone());
         let live = {
             let mut past = locked(&self.past);
@@ -104,9 +115,7 @@ impl Recorded {
                 return Err(error);
             }
         };
-        let branch = locked(&self.past).fork((end, &log), at);
-        self.simulation.release_all()?;
-        Ok(branch)
+        Ok(locked(&self.past).fork((end, &log), at))
     }
 
     /// Goes to right before the last time that a command was given, on the live branch and since its last reset. Where

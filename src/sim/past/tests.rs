@@ -8,7 +8,7 @@ use crate::math::Vec3;
 use crate::model::{Friction, NamedMaterial, State};
 use crate::scene::BackendChoice;
 use crate::sim::report::state_hash;
-use crate::sim::{Command, Setting, Simulation, TravelError, tests as scenes};
+use crate::sim::{Command, SessionTree, Setting, Simulation, TravelError, tests as scenes};
 
 /// Over the landing scene.
 const ROLLER: &str = r#"
@@ -365,4 +365,70 @@ fn the_numbers_of_steps_follow_the_branches() {
     assert!(row.residual != past.figures(first)[8].residual, "it is softer there");
     assert!(rows[0].energy.is_some_and(|energy| energy.kinetic > 0.0), "the first one costs nothing known");
     assert!(row.ms > 0.0 && row.time > 8.0 * row.duration);
+}
+
+/// One branch leaves another within a grab, one leaves that at its end, one begins anew by a reset, and one of them is
+/// gone on with after the others.
+#[test]
+fn all_branches_of_a_session_come_back_to_the_bit() {
+    let never = CancelToken::never();
+    let mut run = recorded(DEFAULT_BUDGET);
+    run.run(18, &commands());
+    let second = run.branch(15, never, |_| ()).unwrap();
+    run.run(20, &[(16, Command::SetGravity(Vec3::new(1.0, -9.81, 0.0)))]);
+    run.branch(20, never, |_| ()).unwrap();
+    run.run(22, &[]);
+    run.apply(&Command::Reset).unwrap();
+    run.run(4, &[(2, softer())]);
+    run.switch(second).unwrap();
+    run.run(23, &[(20, commands()[0].1.clone())]);
+
+    let session = |run: &mut Recorded| run.session("landing".into(), vec![]).unwrap();
+    let tree = session(&mut run);
+    let left: Vec<_> = tree.branches().iter().map(|branch| (branch.id, branch.left)).collect();
+    assert_eq!(left, [(1, None), (2, Some((1, 15))), (3, Some((2, 20))), (4, None)]);
+    assert_eq!((tree.current().id, tree.n_steps()), (2, 18 + 8 + 2 + 4));
+    let file = scenes::TestFile::new("branches.session");
+    tree.write(&file.0).unwrap();
+    let read = SessionTree::read(&file.0).unwrap();
+    assert_eq!(read, tree);
+
+    // Each alone, as `pliant run --replay` does, and all together.
+    for branch in read.branches() {
+        let mut alone = simulation();
+        for step in 0..=branch.session.header.last_step {
+            branch.session.commands_at(step).for_each(|command| alone.apply(command).unwrap());
+            if step < branch.session.header.last_step {
+                alone.step().unwrap();
+            }
+        }
+        assert_eq!(state_hash(alone.state().unwrap()), branch.session.header.state_hash, "branch {}", branch.id);
+    }
+    let mut again = recorded(DEFAULT_BUDGET);
+    again.repeat(&read, never).unwrap();
+    assert!(again.live() == 2 && session(&mut again) == tree, "numbers, ends, hashes and commands are those of before");
+    let lanes = |run: &Recorded| locked(run.past()).lanes();
+    let places = |run: &Recorded| lanes(run).into_iter().map(|lane| lane.places).collect::<Vec<_>>();
+    assert_eq!(places(&again), places(&run));
+    assert_eq!(lanes(&again)[1].last_common_step(&lanes(&again)[0]), 15);
+    // They go on as they would have.
+    for run in [&mut run, &mut again] {
+        run.switch(3).unwrap();
+        run.run(25, &[]);
+    }
+    assert!(run.state() == again.state());
+    assert!(recorded(DEFAULT_BUDGET).repeat(&read, &CancelToken::after(5)).is_err(), "it was cancelled");
+
+    // A branch that is forgotten is not saved: what left it is whole by itself.
+    assert!(locked(run.past()).set_forgotten(1, true));
+    let without = session(&mut run);
+    assert_eq!(
+        without.branches().iter().map(|branch| (branch.id, branch.left)).collect::<Vec<_>>(),
+        [(2, None), (3, Some((2, 20))), (4, None)]
+    );
+    assert_eq!(without.branch(2).unwrap().session, tree.branch(2).unwrap().session);
+    without.write(&file.0).unwrap();
+    let mut again = recorded(DEFAULT_BUDGET);
+    again.repeat(&SessionTree::read(&file.0).unwrap(), never).unwrap();
+    assert!(session(&mut again) == without && again.live() == 3);
 }

@@ -1,6 +1,6 @@
 //! The past as a timeline shows it: a lane for each branch, with what happened in it.
 
-use super::{BranchId, Past};
+use super::{BranchId, Past, last_common_step};
 use crate::sim::Command;
 use crate::step::StepReport;
 
@@ -89,8 +89,7 @@ impl EventKind {
 impl Lane {
     /// The last step that it has in common with another one; 0 if there is none.
     pub fn last_common_step(&self, other: &Self) -> u64 {
-        let pairs = self.path.iter().zip(&other.path).take_while(|((a, _), (b, _))| a == b);
-        pairs.last().map_or(0, |((_, until), (_, other_until))| *until.min(other_until))
+        last_common_step(&self.path, &other.path).unwrap_or(0)
     }
 
     /// The place of the last picture that is not after `time` [s]; the first one if all are.

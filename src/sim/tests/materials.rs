@@ -191,3 +191,24 @@ fn what_is_deformed_beyond_its_model_is_told_once() {
         assert!(sentences.len() == 1 && sentences[0].starts_with("“bar” is deformed beyond"), "{sentences:?}");
     }
 }
+
+/// A bar whose half at the wall is painted hangs as one with a region there, to the bit, and less than without.
+#[test]
+fn a_painted_bar_bends_as_its_parts_let_it() {
+    let tip = |region: &str| {
+        let flags = ["material.stiff={ young_modulus = 1e6 }".to_owned(), format!("body.bar.region=[{region}]")];
+        let mut simulation = simulation(BackendChoice::Cpu, BAR, &flags.each_ref().map(String::as_str));
+        steps(&mut simulation, 30);
+        let positions = simulation.node_positions().unwrap();
+        (positions.iter().map(|p| p.y).fold(f64::INFINITY, f64::min), positions)
+    };
+    // A ball so large that its border is as a plane at x = 0.
+    let ball = "spheres = [{ center = [-100, 0, 0], radius = 100 }]";
+    let (painted, by_stroke) = tip(&format!("{{ material = \"stiff\", {ball} }}"));
+    let (_, by_box) = tip("{ material = \"stiff\", min = [-1, -1, -1], max = [0, 1, 1] }");
+    assert!(by_stroke == by_box);
+    let (soft, _) = tip("");
+    assert!(painted > soft + 2e-3, "{painted} {soft}");
+    let (erased, _) = tip(&format!("{{ material = \"stiff\", {ball} }}, {{ {ball} }}"));
+    assert_eq!(erased, soft);
+}

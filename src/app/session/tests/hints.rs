@@ -1,0 +1,217 @@
+//! What the panels say: the hint of each entry of the menus, and the numbers of the legend.
+
+use super::*;
+use crate::app::worker::Activity;
+use crate::scene::Scene;
+use crate::sim::Simulation;
+
+const MENUS: [&str; 6] = ["menu.File", "menu.Edit", "menu.Gallery", "menu.View", "menu.Verify", "menu.Help"];
+
+/// Something that can be clicked: its words and its place, in points.
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    id: NodeId,
+    words: String,
+    rect: Rect,
+}
+
+impl Bench {
+    /// All nodes of the tree of screen readers for which this holds.
+    fn entries(&self, holds: impl Fn(&egui::accesskit::Node) -> bool) -> Vec<Entry> {
+        let of_node = |(id, node): &(NodeId, egui::accesskit::Node)| {
+            let bounds = node.bounds().filter(|_| holds(node))?;
+            let [x0, y0, x1, y1] = [bounds.x0, bounds.y0, bounds.x1, bounds.y1].map(|x| x as f32 / self.scale);
+            let is_number = node.role() == egui::Role::SpinButton;
+            let words = node.label().filter(|_| !is_number).or(node.value()).unwrap_or_default().to_owned();
+            Some(Entry { id: *id, words, rect: Rect::from_min_max(pos2(x0, y0), pos2(x1, y1)) })
+        };
+        self.tree.as_ref().unwrap().nodes.iter().filter_map(of_node).collect()
+    }
+
+    /// What can be clicked, also where it is grey.
+    fn clickable(&self) -> Vec<Entry> {
+        self.entries(|node| {
+            let is_control = matches!(node.role(), egui::Role::Button | egui::Role::RadioButton | egui::Role::CheckBox);
+            is_control && (node.supports_action(AccessAction::Click) || node.is_disabled())
+        })
+    }
+
+    /// The words of the hint that is open, and its place.
+    fn hint(&self) -> Option<Entry> {
+        let layer = self.context.memory(|memory| {
+            let layers = memory.areas().visible_layer_ids();
+            layers.into_iter().find(|layer| layer.order == egui::Order::Tooltip)
+        })?;
+        let rect = self.context.memory(|memory| memory.area_rect(layer.id))?;
+        let words = self.entries(|node| node.role() == egui::Role::Label).into_iter().filter(|text| rect.contains_rect(text.rect));
+        Some(Entry { id: NodeId(0), words: words.map(|text| text.words).collect::<Vec<_>>().join(" "), rect })
+    }
+
+    /// Rests the mouse there.
+    fn rest_at(&mut self, at: Pos2) {
+        // It comes from beside it.
+        for at in [at + vec2(-2.0, 0.0), at] {
+            self.frame(vec![Event::PointerMoved(at)]);
+        }
+        self.settle();
+    }
+
+    /// Opens a menu, and hovers what leads to a menu in it, one of the entries `beside` it; the entries that are there
+    /// since.
+    fn open_menu(&mut self, menu: &str, submenu: Option<(&Entry, &[Entry])>) -> Vec<Entry> {
+        self.session.ui = panels(true);
+        egui::Popup::close_all(&self.context);
+        self.frame(vec![Event::PointerMoved(pos2(1.0, 1.0))]);
+        self.settle();
+        let mut before = self.clickable();
+        self.click(menu);
+        if let Some((submenu, beside)) = submenu {
+            before.extend_from_slice(beside);
+            self.rest_at(submenu.rect.center());
+        }
+        self.clickable().into_iter().filter(|entry| before.iter().all(|known| known.id != entry.id)).collect()
+    }
+
+    /// Rests the mouse on each entry of a menu, and of those in it; how many there are. `faults`: what is missing.
+    fn read_menu(&mut self, menu: &str, submenu: Option<(&Entry, &[Entry])>, faults: &mut Vec<String>) -> usize {
+        let room = Rect::from_min_size(Pos2::ZERO, vec2(self.size[0] as f32, self.size[1] as f32) / self.scale);
+        let path = submenu.map_or(menu.to_owned(), |(entry, _)| format!("{menu} > {}", entry.words));
+        let entries = self.open_menu(menu, submenu);
+        assert!(!entries.is_empty(), "{path} is empty");
+        let mut submenus = vec![];
+        for entry in &entries {
+            let mut fault = |what: String| faults.push(format!("{path} > {}: {what}", entry.words));
+            if !room.contains_rect(entry.rect) {
+                fault(format!("it is at {:?} of {room:?}", entry.rect));
+            }
+            let before = self.entries(|_| true);
+            self.rest_at(entry.rect.center());
+            let Some(hint) = self.hint() else {
+                // What leads on to a menu opens it instead.
+                let mut more = self.entries(|_| true);
+                more.retain(|entry| before.iter().all(|known| known.id != entry.id));
+                if more.is_empty() || submenu.is_some() {
+                    fault("it has no hint".into());
+                } else if self.clickable().iter().any(|entry| more.iter().any(|new| new.id == entry.id)) {
+                    submenus.push(entry.clone());
+                }
+                continue;
+            };
+            if hint.words.len() <= 10 || hint.words == entry.words {
+                fault(format!("its hint says {:?}", hint.words));
+            }
+            if !room.contains_rect(hint.rect) {
+                fault(format!("its hint is at {:?} of {room:?}", hint.rect));
+            }
+        }
+        entries.len() + submenus.iter().map(|entry| self.read_menu(menu, Some((entry, &entries)), faults)).sum::<usize>()
+    }
+}
+
+/// Under the mouse each entry of each menu says what it does, grey or not; neither it nor its hint is cut off.
+#[test]
+fn every_entry_of_the_menus_has_a_hint() {
+    let mut bench = Bench::open("bunny");
+    for (size, scale) in [SIZES[0], SIZES[3]] {
+        bench.resize(size, scale);
+        let mut faults = vec![];
+        let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, None, &mut faults)).sum();
+        assert!(faults.is_empty(), "{size:?}: {faults:#?}");
+        assert!(n_entries > 100, "{n_entries}");
+    }
+}
+
+/// The numbers at the ends of the legend are the range of the field of the step that is shown, now and in the past.
+#[test]
+fn the_legend_says_the_range_of_the_stress() {
+    let mut bench = Bench::open("cantilever");
+    bench.key(Key::Space);
+    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 30));
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+    let last = bench.session.shown.view.as_ref().unwrap().step;
+
+    // The same run without a window.
+    let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
+    let mut run = Simulation::new(crate::scene::build(&Scene::builtin("cantilever").unwrap()).unwrap(), &options).unwrap();
+    let mut most = vec![0.0];
+    for _ in 0..last {
+        run.step().unwrap();
+        let mut values = run.field(Field::VonMises).unwrap().vertices;
+        values.sort_by(f32::total_cmp);
+        // One in a hundred may be beyond the range.
+        most.push(f64::from(values[(values.len() - 1) * 99 / 100]));
+    }
+    for step in [last, 12] {
+        bench.session.ui.field = None;
+        bench.until("the bodies' own colours", |session| session.coloring.is_none());
+        if step < last {
+            bench.session.act(Action::Time(TimeAction::Scrub(step)));
+            bench.until("the past", |session| session.is_in_past() && session.shown.view.as_ref().unwrap().step == step);
+        }
+        bench.session.ui.field = Some(Field::VonMises);
+        bench.until("colours", |session| session.coloring.is_some());
+        bench.settle();
+        let fields = bench.entries(|node| node.role() == egui::Role::SpinButton);
+        let [low, high] = ["colour.low", "colour.high"].map(|widget| {
+            let at = bench.place(widget);
+            let field = fields.iter().find(|field| field.rect.contains(at)).unwrap_or_else(|| panic!("{widget} has no number"));
+            let (number, unit) = field.words.split_once(' ').unwrap_or((&field.words, "Pa"));
+            let factor = ["Pa", "kPa", "MPa"].iter().position(|known| *known == unit).map(|k| 1e3f64.powi(k as i32));
+            number.parse::<f64>().unwrap_or_else(|error| panic!("{widget}: {:?}: {error}", field.words))
+                * factor.unwrap_or_else(|| panic!("{widget}: {}", field.words))
+        });
+        let expected = most[step as usize];
+        assert!(
+            low == 0.0 && expected > 100.0 && (high - expected).abs() < 0.006 * expected,
+            "step {step}: {low} to {high}, not {expected}"
+        );
+    }
+    assert!((most[12] / most[last as usize] - 1.0).abs() > 0.1, "the two steps do not differ");
+}
+
+/// What lies over the view while something is under way, or is to be known, has room in every window.
+#[test]
+fn what_is_under_way_is_not_cut_off() {
+    let mut bench = Bench::open("cantilever");
+    let within = |bench: &mut Bench, what: &str, widgets: &[&str]| {
+        for (size, scale) in SIZES {
+            bench.resize(size, scale);
+            bench.settle();
+            let room = Rect::from_min_size(Pos2::ZERO, vec2(size[0] as f32, size[1] as f32) / scale);
+            for widget in widgets {
+                let rect = bench.places.get(*widget).unwrap_or_else(|| panic!("{what}: {widget} is not there at {size:?}"));
+                assert!(room.contains_rect(*rect), "{what}: {widget} is at {rect:?} of {room:?}");
+            }
+            if std::env::var_os("PLIANT_SCREENS").is_some() {
+                let image = bench.picture();
+                bench.write(&format!("{what}-{}x{}@{scale}-dark", size[0], size[1]), &image);
+            }
+        }
+    };
+    // A film that waits for a simulation that stands still.
+    bench.key(Key::V);
+    within(&mut bench, "recording", &["recording.stop", "recording.discard", "transport.record"]);
+    bench.click("recording.discard");
+    bench.until("its end", |session| session.recorder.is_none());
+
+    // The building of a large scene, which is ended.
+    let folder = std::env::temp_dir().join(format!("pliant-under-way-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("a scene with a name that is longer than most names of scenes are.toml");
+    let block = "format = 1\n[[body]]\nname = \"block\"\nshape = { type = \"box\", size = [1.0, 1.0, 1.0], cells = [40, 40, 40] }\n";
+    std::fs::write(&file, block).unwrap();
+    let is_building = |session: &Session| matches!(session.shown.activity, Activity::Building { .. });
+    bench.session.open(SceneSource::Path(file));
+    bench.until("the building", is_building);
+    within(&mut bench, "building", &["building.cancel"]);
+    bench.click("building.cancel");
+    bench.until("its end", |session| !is_building(session));
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    // The sheet of a mesh with holes.
+    bench.session.open(SceneSource::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mushroom_open.off").into()));
+    bench.until("the mesh", |session| session.shown.scene.as_ref().is_some_and(|scene| scene.import.is_some()));
+    bench.until("its picture", |session| session.shown.view.is_some());
+    within(&mut bench, "import", &["import.close", "import.size", "import.save", "import.done"]);
+}
