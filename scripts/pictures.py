@@ -214,6 +214,30 @@ def of_tets(shown):
     shown.rest([600, 60])
 
 
+def of_inside(shown):
+    paused_at(shown, 40)
+    for key in ("i", "x"):
+        shown.key(key)
+        time.sleep(1)
+    shown.rest([900, 500])
+
+
+def of_brush(shown):
+    """The ears of the bunny become of the other material."""
+    paused_at(shown, 5)
+    shown.key("b")
+    shown.wait("colored by Material")
+    x, y = shown.place("body bunny ")
+    shown.xdotool("mousemove", str(x - 50), str(y - 55), "mousedown", "1")
+    for k in range(1, 11):
+        shown.xdotool("mousemove", str(x - 50 + 5 * k), str(y - 55 + 2 * k))
+        time.sleep(0.1)
+    shown.xdotool("mouseup", "1")
+    shown.wait("edited body.bunny.region")
+    time.sleep(4)
+    shown.rest([x - 30, y - 50])
+
+
 def of_time(shown):
     """Pulled aside in the past: a branch, compared with what came without the pull."""
     paused_at(shown, 90)
@@ -246,6 +270,8 @@ PICTURES = {
     "contacts.png": lambda program, path: window(program, path, ["rigid_stack"], of_contacts),
     "stress.png": lambda program, path: window(program, path, ["bunny"], of_stress),
     "tets.png": lambda program, path: window(program, path, ["bunny"], of_tets),
+    "inside.png": lambda program, path: window(program, path, ["bunny"], of_inside),
+    "brush.png": lambda program, path: window(program, path, ["gallery"], of_brush),
     "time.png": lambda program, path: window(program, path, ["bunny"], of_time),
 }
 

@@ -80,7 +80,7 @@ pub fn advice(facts: &Facts) -> Advice {
         hints.push("Turn friction off where it does not matter: contacts without it are solved sooner.".into());
     }
     if dominant == "detection" && model.body_with_own_collision().is_none() {
-        hints.push("Give bodies of fine surfaces a coarser one for contact (`collision` in the scene).".into());
+        hints.push("Give bodies of fine surfaces a coarser one for contact (\"Collision surface\" of a body).".into());
     }
     if is_contact && params.max_step_ms == 0.0 {
         hints.push("Bound the work of a step: hard steps are then cut short, and told of.".into());

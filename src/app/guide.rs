@@ -45,6 +45,8 @@ pictures! {
     "images/stress.png",
     "images/tets.png",
     "images/time.png",
+    "images/inside.png",
+    "images/brush.png",
 }
 
 /// The place of the page of a file among [`PAGES`].

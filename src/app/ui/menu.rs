@@ -1,15 +1,17 @@
 //! The bar at the top.
 
 use egui::{
-    Align, Button, Frame, Label, Layout, Margin, MenuBar, Panel, RichText, Role, ScrollArea, Ui, WidgetInfo, containers::menu::MenuConfig,
-    vec2,
+    Align, Button, Frame, Grid, Label, Layout, Margin, MenuBar, Panel, RichText, Role, ScrollArea, Ui, WidgetInfo,
+    containers::menu::MenuConfig, vec2,
 };
 
 use super::access::Meaning;
 use super::commands::{command, keys_of, meaning_of};
 use super::entries::{add_menu_ui, entry_ui, with_icon};
 use super::start::short_folder;
-use super::{Action, BodyAction, CameraAction, CheckAction, Help, TimeAction, Toggle, UiContext, UiResponse, UiState, icon, theme};
+use super::{
+    Action, BodyAction, CameraAction, CheckAction, GalleryItem, Help, TimeAction, Toggle, UiContext, UiResponse, UiState, icon, theme,
+};
 use crate::app::document::Document;
 use crate::app::file_name;
 use crate::app::film::{FORMATS, meaning_of_format};
@@ -175,10 +177,20 @@ fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
 }
 
 fn gallery_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
-    scene_entries_ui(ui, state, context, answers, false);
+    let scenes = |is_experiment: bool| context.gallery.iter().filter(move |scene| scene.experiment == is_experiment);
+    scenes(false).for_each(|scene| scene_entry_ui(ui, scene, state, answers));
     ui.separator();
     let experiments = ui.menu_button("Experiments with contact", |ui| {
-        ScrollArea::vertical().show(ui, |ui| scene_entries_ui(ui, state, context, answers, true));
+        // One column would be higher than a small window.
+        let columns = |ui: &mut Ui| {
+            for (k, scene) in scenes(true).enumerate() {
+                scene_entry_ui(ui, scene, state, answers);
+                if k % COLUMNS == COLUMNS - 1 {
+                    ui.end_row();
+                }
+            }
+        };
+        ScrollArea::vertical().show(ui, |ui| Grid::new("experiments").num_columns(COLUMNS).show(ui, columns));
     });
     answers.named("menu.Gallery.Experiments", experiments.response);
     let all = ui.button(with_icon(icon::SQUARES_FOUR, "All with pictures…")).on_hover_text(meaning_of(&Action::Toggle(Toggle::Gallery)));
@@ -191,18 +203,19 @@ fn gallery_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answer
 /// Height of the pictures in the menu, in points.
 const PICTURE: f32 = 27.0;
 
-fn scene_entries_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, experiments: bool) {
-    for scene in context.gallery.iter().filter(|scene| scene.experiment == experiments) {
-        let entry = match state.thumbnails.image(ui.ctx(), scene.name, PICTURE) {
-            Some(image) => Button::new((image.corner_radius(3), RichText::new(&scene.title))),
-            None => Button::new(with_icon(icon::CUBE, &scene.title)),
-        };
-        let shown = ui.add(entry.min_size(vec2(0.0, PICTURE + 6.0)));
-        let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
-        if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
-            answers.act(Action::OpenGallery(scene.name.to_owned()));
-            ui.close();
-        }
+/// Of the experiments.
+const COLUMNS: usize = 2;
+
+fn scene_entry_ui(ui: &mut Ui, scene: &GalleryItem, state: &mut UiState, answers: &mut UiResponse) {
+    let entry = match state.thumbnails.image(ui.ctx(), scene.name, PICTURE) {
+        Some(image) => Button::new((image.corner_radius(3), RichText::new(&scene.title))),
+        None => Button::new(with_icon(icon::CUBE, &scene.title)),
+    };
+    let shown = ui.add(entry.min_size(vec2(0.0, PICTURE + 6.0)));
+    let shown = if scene.description.is_empty() { shown } else { shown.on_hover_text(&scene.description) };
+    if answers.named(format!("gallery.{}", scene.name), shown).clicked() {
+        answers.act(Action::OpenGallery(scene.name.to_owned()));
+        ui.close();
     }
 }
 
