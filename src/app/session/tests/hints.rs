@@ -56,55 +56,66 @@ impl Bench {
         self.settle();
     }
 
-    /// Opens a menu, and hovers what leads to a menu in it, one of the entries `beside` it; the entries that are there
-    /// since.
-    fn open_menu(&mut self, menu: &str, submenu: Option<(&Entry, &[Entry])>) -> Vec<Entry> {
+    /// Opens a menu; its entries.
+    fn open_menu(&mut self, menu: &str) -> Vec<Entry> {
         self.session.ui = panels(true);
         egui::Popup::close_all(&self.context);
         self.frame(vec![Event::PointerMoved(pos2(1.0, 1.0))]);
         self.settle();
-        let mut before = self.clickable();
+        let before = self.clickable();
         self.click(menu);
-        if let Some((submenu, beside)) = submenu {
-            before.extend_from_slice(beside);
-            self.rest_at(submenu.rect.center());
-        }
+        self.new_since(&before)
+    }
+
+    /// What can be clicked and could not be before.
+    fn new_since(&self, before: &[Entry]) -> Vec<Entry> {
         self.clickable().into_iter().filter(|entry| before.iter().all(|known| known.id != entry.id)).collect()
     }
 
-    /// Rests the mouse on each entry of a menu, and of those in it; how many there are. `faults`: what is missing.
-    fn read_menu(&mut self, menu: &str, submenu: Option<(&Entry, &[Entry])>, faults: &mut Vec<String>) -> usize {
-        let room = Rect::from_min_size(Pos2::ZERO, vec2(self.size[0] as f32, self.size[1] as f32) / self.scale);
-        let path = submenu.map_or(menu.to_owned(), |(entry, _)| format!("{menu} > {}", entry.words));
-        let entries = self.open_menu(menu, submenu);
-        assert!(!entries.is_empty(), "{path} is empty");
-        let mut submenus = vec![];
+    /// Rests the mouse on each entry of a menu, and of those in it while they are open; how many there are. `faults`:
+    /// what is missing.
+    fn read_menu(&mut self, menu: &str, faults: &mut Vec<String>) -> usize {
+        let entries = self.open_menu(menu);
+        assert!(!entries.is_empty(), "{menu} is empty");
+        let mut n_entries = entries.len();
         for entry in &entries {
-            let mut fault = |what: String| faults.push(format!("{path} > {}: {what}", entry.words));
-            if !room.contains_rect(entry.rect) {
-                fault(format!("it is at {:?} of {room:?}", entry.rect));
-            }
-            let before = self.entries(|_| true);
-            self.rest_at(entry.rect.center());
-            let Some(hint) = self.hint() else {
-                // What leads on to a menu opens it instead.
-                let mut more = self.entries(|_| true);
-                more.retain(|entry| before.iter().all(|known| known.id != entry.id));
-                if more.is_empty() || submenu.is_some() {
-                    fault("it has no hint".into());
-                } else if self.clickable().iter().any(|entry| more.iter().any(|new| new.id == entry.id)) {
-                    submenus.push(entry.clone());
-                }
+            let path = format!("{menu} > {}", entry.words);
+            let before = self.clickable();
+            if self.read_entry(entry, &path, faults) {
                 continue;
-            };
-            if hint.words.len() <= 10 || hint.words == entry.words {
-                fault(format!("its hint says {:?}", hint.words));
             }
-            if !room.contains_rect(hint.rect) {
-                fault(format!("its hint is at {:?} of {room:?}", hint.rect));
+            // What leads on to a menu opens it instead.
+            let more = self.new_since(&before);
+            if more.is_empty() {
+                faults.push(format!("{path}: it has no hint"));
+            }
+            n_entries += more.len();
+            for entry in &more {
+                let path = format!("{path} > {}", entry.words);
+                if !self.read_entry(entry, &path, faults) {
+                    faults.push(format!("{path}: it has no hint"));
+                }
             }
         }
-        entries.len() + submenus.iter().map(|entry| self.read_menu(menu, Some((entry, &entries)), faults)).sum::<usize>()
+        n_entries
+    }
+
+    /// Rests the mouse on an entry; whether it has a hint.
+    fn read_entry(&mut self, entry: &Entry, path: &str, faults: &mut Vec<String>) -> bool {
+        let room = Rect::from_min_size(Pos2::ZERO, vec2(self.size[0] as f32, self.size[1] as f32) / self.scale);
+        let mut fault = |what: String| faults.push(format!("{path}: {what}"));
+        if !room.contains_rect(entry.rect) {
+            fault(format!("it is at {:?} of {room:?}", entry.rect));
+        }
+        self.rest_at(entry.rect.center());
+        let Some(hint) = self.hint() else { return false };
+        if hint.words.len() <= 10 || hint.words == entry.words {
+            fault(format!("its hint says {:?}", hint.words));
+        }
+        if !room.contains_rect(hint.rect) {
+            fault(format!("its hint is at {:?} of {room:?}", hint.rect));
+        }
+        true
     }
 }
 
@@ -115,7 +126,7 @@ fn every_entry_of_the_menus_has_a_hint() {
     for (size, scale) in [SIZES[0], SIZES[3]] {
         bench.resize(size, scale);
         let mut faults = vec![];
-        let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, None, &mut faults)).sum();
+        let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, &mut faults)).sum();
         assert!(faults.is_empty(), "{size:?}: {faults:#?}");
         assert!(n_entries > 100, "{n_entries}");
     }
