@@ -42,7 +42,8 @@ pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
 pub use stage::{
-    Cut, Host, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme, ViewOptions,
+    Cut, Host, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme,
+    ViewOptions,
 };
 
 /// Why a picture could not be made.

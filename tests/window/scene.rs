@@ -167,7 +167,8 @@ fn a_material_is_changed_while_it_runs_taken_back_and_saved() {
     window.wait("edited body.block.scale=0.5");
     window.click("scene.restart");
     // How long the past is depends on the machine: a long one is asked about.
-    let answer = window.wait_for("a start or a question", |line| line.starts_with("scene loaded Desk") || line.starts_with("asks about the past"));
+    let answer =
+        window.wait_for("a start or a question", |line| line.starts_with("scene loaded Desk") || line.starts_with("asks about the past"));
     if answer.starts_with("asks") {
         window.click("lost_past.go_on");
         window.wait("scene loaded Desk");

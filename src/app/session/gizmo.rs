@@ -72,7 +72,11 @@ impl Session {
     /// The bodies that the gizmo is of, and the gizmo: amid their origins, or where they are now.
     fn gizmo(&self) -> Option<(Placed, Gizmo)> {
         let selection = &self.ui.selection;
-        if !self.stands_still() || self.has_brush() || selection.items().iter().any(|item| selection.is_item_locked(item)) || !self.ui.panels_visible {
+        if !self.stands_still()
+            || self.has_brush()
+            || selection.items().iter().any(|item| selection.is_item_locked(item))
+            || !self.ui.panels_visible
+        {
             return None;
         }
         let (bodies, origin) = if self.is_at_start() { self.placed_at_start()? } else { self.placed_now()? };

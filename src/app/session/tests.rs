@@ -295,7 +295,9 @@ const SCREENS: &[Screen] = &[
     ),
     (
         "left behind",
-        |ui| ui.left_behind = Some(LeftBehind { path: "a.session".into(), scene: "scenes/a long name of a scene.toml".into(), steps: 1234 }),
+        |ui| {
+            ui.left_behind = Some(LeftBehind { path: "a.session".into(), scene: "scenes/a long name of a scene.toml".into(), steps: 1234 })
+        },
         &["left_behind.continue", "left_behind.discard"],
     ),
     ("view name", |ui| ui.toggle(Toggle::SaveView), &["view.name", "view.save"]),

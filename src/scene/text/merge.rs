@@ -99,8 +99,9 @@ fn merge_array(array: &mut Array, value: &Array) {
     // The numbers of a vector are told apart by their places.
     let is_vector = before.len() == value.len() && value.iter().all(|value| value.is_float() || value.is_integer());
     let stays = |place: usize, k: usize| !is_vector || place == k;
-    let places =
-        places_before(before.len(), value.len(), |place, k| stays(place, k) && value.get(k).is_some_and(|value| is_same(&before[place], value)));
+    let places = places_before(before.len(), value.len(), |place, k| {
+        stays(place, k) && value.get(k).is_some_and(|value| is_same(&before[place], value))
+    });
     let [first, usual] = [entries.first(), entries.last()].map(|entry| entry.map_or_else(String::new, |entry| entry.before.clone()));
     let mut taken: Vec<Option<Entry>> = entries.drain(..).map(Some).collect();
     array.clear();

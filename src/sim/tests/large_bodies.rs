@@ -54,7 +54,11 @@ fn both_precisions_come_to_the_same_state() {
         assert!(of_single.contact.max_gap_of_active < 1.5 * tolerance && of_single.contact.max_cone_violation < 1e-12, "{of_single:?}");
         assert!(of_single.solves == 0 && of_double.solves > 0, "the factor is left alone");
         let [normal, other] = [&of_single, &of_double].map(|report| report.contact.normal_force_total);
-        assert!(of_single.contact.active >= 40 && (normal - other).abs() < 5e-3 * other, "step {step}: {normal} {other}, {} active", of_single.contact.active);
+        assert!(
+            of_single.contact.active >= 40 && (normal - other).abs() < 5e-3 * other,
+            "step {step}: {normal} {other}, {} active",
+            of_single.contact.active
+        );
         let [a, b] = [&mut single, &mut double].map(|simulation| simulation.state().unwrap().displacements.clone());
         let mut off: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).norm()).collect();
         off.sort_unstable_by(f64::total_cmp);
