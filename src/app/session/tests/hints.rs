@@ -124,13 +124,13 @@ impl Bench {
 #[test]
 fn every_entry_of_the_menus_has_a_hint() {
     let mut bench = Bench::open("bunny");
-    for (size, scale) in [SIZES[0], SIZES[3]] {
-        bench.resize(size, scale);
-        let mut faults = vec![];
-        let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, &mut faults)).sum();
-        assert!(faults.is_empty(), "{size:?}: {faults:#?}");
-        assert!(n_entries > 100, "{n_entries}");
-    }
+    // The smallest window has the least room.
+    let (size, scale) = SIZES[0];
+    bench.resize(size, scale);
+    let mut faults = vec![];
+    let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, &mut faults)).sum();
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(n_entries > 100, "{n_entries}");
 }
 
 /// The numbers at the ends of the legend are the range of the field of the step that is shown, now and in the past.
