@@ -62,6 +62,15 @@ fn limbs_of_the_gallery_do_not_pass_through_bodies() {
     }
 }
 
+/// The same within the budget of the window, where visitors pull: what does not fit into it is limited, and nothing
+/// passes through that either.
+#[test]
+fn limbs_of_the_gallery_do_not_pass_through_bodies_within_a_budget() {
+    let mut limited = coarse("gallery");
+    limited.set("simulation.max_step_ms=250").unwrap();
+    assert_eq!(pulled_through(&limited, &coarse("gallery"), 120), 0);
+}
+
 /// The scene of the publications with 20,000 tets passes through whole (measured: 2000 steps in 90 s, none of them is
 /// taken back).
 #[test]
