@@ -108,6 +108,8 @@ pub fn set(window: &mut Driver, field: &str, value: &str) {
     window.click(field);
     window.type_text(value);
     window.key("Return");
+    // Otherwise what is typed into the next field may come before that field has the keyboard.
+    window.comes_to("typing ", "typing ended");
 }
 
 /// Of the state after some steps.
