@@ -153,10 +153,13 @@ pub fn lanes() -> [usize; HEIGHT] {
 }
 
 /// Where the blocks of a matrix stand: those of slice s in the slots `starts[s]..starts[s + 1]`, without the diagonal
-/// ones.
+/// ones. Slices take rows in an order of their own, the longest of each window of some slices first: a slice has as
+/// many slots as its longest row has blocks.
 #[derive(Clone, Debug, Default)]
 pub struct SlicedPattern {
     pub starts: Vec<u32>,
+    /// Rows of each slice. Those of a window are the same in both orders.
+    pub rows: Pages<[u32; HEIGHT]>,
     /// Column of each block.
     pub columns: Pages<[u32; HEIGHT]>,
     /// Where the numbers of each block come from.
@@ -173,17 +176,20 @@ impl SlicedPattern {
     }
 }
 
-/// Fills the slots of consecutive slices, and inverts the diagonal blocks.
+/// Fills the slots of the slices of whole windows, and inverts the diagonal blocks.
 pub struct Fill<'a> {
     pub pattern: &'a SlicedPattern,
     /// First slice.
     pub first: usize,
+    /// As [`lanes`] tells.
+    pub lanes: &'a [usize; HEIGHT],
     /// All blocks that `pattern.sources` names.
     pub blocks: &'a [Block],
-    /// For each row of these slices what the blocks of the row sum up to, diagonal block included, and what that has
+    /// For each row of these windows what the blocks of the row sum up to, diagonal block included, and what that has
     /// beyond for the inverse: multiples of the identity. A row of zeros has the inverse 0.
     pub sums: &'a [Node],
     pub slots: &'a mut [Slot],
+    /// Of eight rows each, in the order of the rows.
     pub inverses: &'a mut [Slot],
 }
 
@@ -195,8 +201,10 @@ impl WithSimd for Fill<'_> {
         let start = self.pattern.starts[self.first] as usize;
         let all_sources = &self.pattern.sources[..];
         let zero = simd.splat_f32s(0.0);
-        for (s, (inverse, sums)) in self.inverses.iter_mut().zip(self.sums.chunks_exact(HEIGHT)).enumerate() {
-            let range = self.pattern.slots(self.first + s);
+        for s in self.first..self.first + self.inverses.len() {
+            let range = self.pattern.slots(s);
+            let rows = self.pattern.rows[s].map(|row| row - (HEIGHT * self.first) as u32);
+            let mut inverse = Slot::default();
             for k in 0..registers::<S>() {
                 let lanes = k * S::F32_LANES..(k + 1) * S::F32_LANES;
                 let mut rest = [[zero; 3]; 3];
@@ -216,7 +224,7 @@ impl WithSimd for Fill<'_> {
                         }
                     }
                 }
-                let [sum, beyond, _, _] = from_nodes(simd, &sums[lanes]);
+                let [sum, beyond, _, _] = gather(simd, self.sums, &rows[lanes]);
                 let own = simd.add_f32s(sum, beyond);
                 (0..3).for_each(|c| rest[c][c] = simd.add_f32s(rest[c][c], own));
                 let inverted = inverse_of(simd, &rest);
@@ -225,6 +233,10 @@ impl WithSimd for Fill<'_> {
                         store::<S>(&mut inverse.0[3 * c + r], k, inverted[c][r]);
                     }
                 }
+            }
+            for (row, from) in rows.iter().zip(self.lanes) {
+                let (slice, to) = (*row as usize / HEIGHT, self.lanes[*row as usize % HEIGHT]);
+                (0..9).for_each(|e| self.inverses[slice].0[e][to] = inverse.0[e][*from]);
             }
         }
     }
@@ -254,7 +266,7 @@ pub fn times<S: Simd>(simd: S, blocks: &Slot, k: usize, [x, y, z]: &Registers<S>
     [row(0), row(1), row(2)]
 }
 
-/// `y = A x` on consecutive slices; returns `x.y` of them.
+/// `y = A x` on the slices of whole windows; returns `x.y` of them.
 ///
 /// With `s_i` what the blocks of row i sum up to, `y_i = s_i x_i + sum_j A_ij (x_j - x_i)`: where A is much stiffer than
 /// the masses in `s_i`, a stored diagonal block would lose these to its rounding, and with them how a body moves as a
@@ -267,10 +279,9 @@ pub struct Product<'a> {
     /// Slots of these slices.
     pub slots: &'a [Slot],
     /// All rows.
-    pub nodes: &'a [Node],
-    /// The same, these slices only.
-    pub x: &'a [Slice],
-    pub y: &'a mut [Slice],
+    pub x: &'a [Node],
+    /// The rows of these windows.
+    pub y: &'a mut [Node],
 }
 
 impl WithSimd for Product<'_> {
@@ -282,17 +293,18 @@ impl WithSimd for Product<'_> {
         let mut products = zero;
         let start = self.pattern.starts[self.first] as usize;
         let all_columns = &self.pattern.columns[..];
-        for (s, ((y, x), row_sums)) in self.y.iter_mut().zip(self.x).zip(self.sums.chunks_exact(HEIGHT)).enumerate() {
-            let range = self.pattern.slots(self.first + s);
+        for s in self.first..self.first + self.y.len() / HEIGHT {
+            let (range, rows) = (self.pattern.slots(s), &self.pattern.rows[s]);
             let columns = &all_columns[range.clone()];
             let slots = &self.slots[range.start - start..range.end - start];
             for k in 0..registers::<S>() {
                 let lanes = k * S::F32_LANES..(k + 1) * S::F32_LANES;
-                let own = x.load::<S>(k);
+                let rows = &rows[lanes.clone()];
+                let [own @ .., _] = gather(simd, self.x, rows);
                 // A sum for each column: one alone would wait for itself.
                 let mut sums = [[zero; 3]; 3];
                 for (slot, columns) in slots.iter().zip(columns) {
-                    let from = gather(simd, self.nodes, &columns[lanes.clone()]);
+                    let from = gather(simd, self.x, &columns[lanes.clone()]);
                     for c in 0..3 {
                         let apart = simd.sub_f32s(from[c], own[c]);
                         for r in 0..3 {
@@ -300,11 +312,16 @@ impl WithSimd for Product<'_> {
                         }
                     }
                 }
-                let [row_sum, ..] = from_nodes(simd, &row_sums[lanes]);
+                let here = |row: u32| row as usize - HEIGHT * self.first;
+                let mut row_sums = [Node::default(); HEIGHT];
+                row_sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum = self.sums[here(*row)]);
+                let [row_sum, ..] = from_nodes(simd, &row_sums);
                 let row = |r: usize| simd.mul_add_f32s(row_sum, own[r], simd.add_f32s(sums[0][r], simd.add_f32s(sums[1][r], sums[2][r])));
                 let sum = [row(0), row(1), row(2)];
-                y.store::<S>(k, sum);
                 products = simd.add_f32s(products, dot(simd, &own, &sum));
+                let mut found = [Node::default(); HEIGHT];
+                to_nodes(simd, sum, &mut found[..S::F32_LANES]);
+                rows.iter().zip(found).for_each(|(row, y)| self.y[here(*row)] = y);
             }
         }
         simd.reduce_sum_f32s(products).into()

@@ -23,7 +23,7 @@ use super::{Pattern, RankOne};
 use crate::math::{Mat3, Vec3};
 use crate::memory::Pages;
 
-/// Slices that a thread takes at once.
+/// Slices that a thread takes at once, and of a window of the matrix.
 const CHUNK: usize = 64;
 const NONE: u32 = u32::MAX;
 
@@ -57,9 +57,7 @@ impl Layout {
     pub fn new(pattern: &Pattern, range: &Range<usize>, fixed: &[bool], positions: &[Vec3]) -> Self {
         let Cells { nodes: parts, corners, places: within, points } = cells(pattern, range, fixed, positions);
         let (mut nodes, mut ranges) = (vec![], vec![]);
-        for mut part in parts {
-            // Rows of like length side by side.
-            part.sort_by_key(|i| std::cmp::Reverse(pattern.row(range.start + *i as usize).len()));
+        for part in parts {
             let first = nodes.len() / HEIGHT;
             nodes.extend(part);
             nodes.resize(nodes.len().next_multiple_of(HEIGHT), NONE);
@@ -100,30 +98,35 @@ impl Layout {
     /// stands behind all.
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
         let (none, zero) = (self.nodes.len() as u32, 2 * pattern.edges.len() as u32);
-        let (mut starts, mut columns, mut sources) = (vec![0], vec![], vec![]);
-        for nodes in self.nodes.chunks_exact(HEIGHT) {
-            let rows: Vec<Vec<(u32, u32)>> = nodes
-                .iter()
-                .map(|node| {
-                    let Some(i) = (*node != NONE).then_some(self.range.start + *node as usize) else { return vec![] };
-                    let blocks = pattern.row(i).filter(|b| *b != pattern.diagonals[i] as usize);
-                    let entry = |b: usize| {
-                        let j = pattern.columns[b] as usize;
-                        // What is held counts in the sum of the row, and nowhere else.
-                        let place = self.places[j - self.range.start];
-                        (if place == NONE { none } else { place }, 2 * pattern.block_edges[b] + u32::from(j < i))
-                    };
-                    blocks.map(entry).collect()
-                })
-                .collect();
-            for k in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
-                let entry = |lane: usize| rows[lane].get(k).copied().unwrap_or((none, zero));
-                columns.push(std::array::from_fn(|lane| entry(lane).0));
-                sources.push(std::array::from_fn(|lane| entry(lane).1));
+        // Of the node at a place: columns and sources of its blocks.
+        let blocks = |place: u32| {
+            let node = self.nodes[place as usize];
+            let Some(i) = (node != NONE).then_some(self.range.start + node as usize) else { return vec![] };
+            let blocks = pattern.row(i).filter(|b| *b != pattern.diagonals[i] as usize);
+            let entry = |b: usize| {
+                let j = pattern.columns[b] as usize;
+                // What is held counts in the sum of the row, and nowhere else.
+                let place = self.places[j - self.range.start];
+                (if place == NONE { none } else { place }, 2 * pattern.block_edges[b] + u32::from(j < i))
+            };
+            blocks.map(entry).collect()
+        };
+        let (mut starts, mut in_order, mut columns, mut sources) = (vec![0], vec![], vec![], vec![]);
+        for first in (0..self.nodes.len()).step_by(CHUNK * HEIGHT) {
+            let window = first..(first + CHUNK * HEIGHT).min(self.nodes.len());
+            let mut rows: Vec<(u32, Vec<(u32, u32)>)> = window.map(|place| (place as u32, blocks(place as u32))).collect();
+            rows.sort_by_key(|(_, blocks)| std::cmp::Reverse(blocks.len()));
+            for rows in rows.chunks_exact(HEIGHT) {
+                in_order.push(std::array::from_fn(|lane| rows[lane].0));
+                for k in 0..rows[0].1.len() {
+                    let entry = |lane: usize| rows[lane].1.get(k).copied().unwrap_or((none, zero));
+                    columns.push(std::array::from_fn(|lane| entry(lane).0));
+                    sources.push(std::array::from_fn(|lane| entry(lane).1));
+                }
+                starts.push(columns.len() as u32);
             }
-            starts.push(columns.len() as u32);
         }
-        SlicedPattern { starts, columns: columns[..].into(), sources: sources[..].into() }
+        SlicedPattern { starts, rows: in_order[..].into(), columns: columns[..].into(), sources: sources[..].into() }
     }
 
     /// What a product with the matrix reads [bytes].
@@ -194,7 +197,7 @@ impl TwoLevel {
         self.rotations.clear();
         self.rotations.extend((0..layout.n_points()).map(rotation));
         let Self { sums, slots, inverses, .. } = self;
-        fill(Fill { pattern: &layout.pattern, first: 0, blocks, sums, slots, inverses });
+        fill(Fill { pattern: &layout.pattern, first: 0, lanes: &layout.lanes, blocks, sums, slots, inverses });
     }
 
     /// What the springs of the matrix make of `x` over the nodes of the body, summed up over these: the rest of the matrix
@@ -215,17 +218,17 @@ impl TwoLevel {
 
 /// Fills slices, halves of them by different threads.
 fn fill(whole: Fill) {
-    let Fill { pattern, first, blocks, sums, slots, inverses } = whole;
+    let Fill { pattern, first, lanes, blocks, sums, slots, inverses } = whole;
     let n = inverses.len();
     if n <= 2 * CHUNK {
-        return Arch::new().dispatch(Fill { pattern, first, blocks, sums, slots, inverses });
+        return Arch::new().dispatch(Fill { pattern, first, lanes, blocks, sums, slots, inverses });
     }
     let half = (n / 2).next_multiple_of(CHUNK);
     let (sums, sums_after) = sums.split_at(half * HEIGHT);
     let (slots, slots_after) = slots.split_at_mut((pattern.starts[first + half] - pattern.starts[first]) as usize);
     let (inverses, inverses_after) = inverses.split_at_mut(half);
     rayon::join(
-        || fill(Fill { pattern, first, blocks, sums, slots, inverses }),
-        || fill(Fill { pattern, first: first + half, blocks, sums: sums_after, slots: slots_after, inverses: inverses_after }),
+        || fill(Fill { pattern, first, lanes, blocks, sums, slots, inverses }),
+        || fill(Fill { pattern, first: first + half, lanes, blocks, sums: sums_after, slots: slots_after, inverses: inverses_after }),
     );
 }

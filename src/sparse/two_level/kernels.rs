@@ -34,7 +34,8 @@ pub fn to_corners(sums: &mut Trilinear) {
 pub struct Update<'a> {
     pub alpha: f32,
     pub p: &'a [Slice],
-    pub q: &'a [Slice],
+    /// By rows.
+    pub q: &'a [Node],
     pub inverses: &'a [Slot],
     pub x: &'a mut [Slice],
     pub r: &'a mut [Slice],
@@ -49,10 +50,10 @@ impl WithSimd for Update<'_> {
         let Self { alpha, p, q, inverses, x, r, z } = self;
         let (plus, minus) = (simd.splat_f32s(alpha), simd.splat_f32s(-alpha));
         let mut sums = [simd.splat_f32s(0.0); 2];
-        for (((((x, r), z), p), q), inverse) in x.iter_mut().zip(r).zip(z).zip(p).zip(q).zip(inverses) {
+        for (((((x, r), z), p), q), inverse) in x.iter_mut().zip(r).zip(z).zip(p).zip(q.chunks_exact(HEIGHT)).zip(inverses) {
             for k in 0..registers::<S>() {
                 let (mut xs, mut rs) = (x.load::<S>(k), r.load::<S>(k));
-                let (ps, qs) = (p.load::<S>(k), q.load::<S>(k));
+                let (ps, qs) = (p.load::<S>(k), sell::from_nodes(simd, &q[k * S::F32_LANES..(k + 1) * S::F32_LANES]));
                 for c in 0..3 {
                     xs[c] = simd.mul_add_f32s(plus, ps[c], xs[c]);
                     rs[c] = simd.mul_add_f32s(minus, qs[c], rs[c]);

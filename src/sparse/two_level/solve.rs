@@ -34,7 +34,8 @@ pub struct TwoLevelWork {
     r: Pages<Slice>,
     z: Pages<Slice>,
     p: Pages<Slice>,
-    q: Pages<Slice>,
+    /// A p, by rows.
+    q: Pages<Node>,
     /// Partial sums of the chunks.
     parts: Vec<[f64; 2]>,
     /// Residual and correction of the points in the rest pose.
@@ -111,8 +112,8 @@ impl TwoLevelSystem<'_> {
     /// Adds a change of the load to the residual [kg m/s].
     pub fn add_load(&self, change: &[Vec3], work: &mut TwoLevelWork) {
         work.take(self.layout, change);
-        slice_nodes(&work.rows, &mut work.q);
-        for (r, change) in work.r.iter_mut().zip(&*work.q) {
+        slice_nodes(&work.rows, &mut work.z);
+        for (r, change) in work.r.iter_mut().zip(&*work.z) {
             r.0.iter_mut().flatten().zip(change.0.iter().flatten()).for_each(|(r, change)| *r += change);
         }
     }
@@ -156,9 +157,10 @@ impl TwoLevelSystem<'_> {
 impl TwoLevelWork {
     fn fit(&mut self, layout: &Layout) {
         let n = layout.pattern.n_slices();
-        for vector in [&mut self.x, &mut self.r, &mut self.z, &mut self.p, &mut self.q] {
+        for vector in [&mut self.x, &mut self.r, &mut self.z, &mut self.p] {
             vector.fit(n);
         }
+        self.q.fit(n * HEIGHT);
         self.rows.fit(n * HEIGHT + 1);
         self.parts.resize(n.div_ceil(CHUNK), [0.0; 2]);
         for vector in [&mut self.coarse_residual, &mut self.coarse_correction] {
@@ -191,9 +193,10 @@ impl TwoLevelWork {
 
     /// z = D^-1 r, and x = 0; returns r.r and r.z.
     fn precondition(&mut self, system: &TwoLevelSystem) -> [f64; 2] {
-        for vector in [&mut self.x, &mut self.p, &mut self.q] {
+        for vector in [&mut self.x, &mut self.p] {
             vector.fill(Slice::default());
         }
+        self.q.fill(Node::default());
         self.update(system, 0.0)
     }
 
@@ -206,15 +209,14 @@ impl TwoLevelWork {
 
     /// q = A p, with p in the rows too; returns p.q.
     fn product(&mut self, system: &TwoLevelSystem) -> f64 {
-        let Self { rows, p, q, parts, .. } = self;
+        let Self { rows, q, parts, .. } = self;
         let TwoLevelSystem { layout, matrix: TwoLevel { slots, sums, springs, .. }, .. } = *system;
         let (pattern, nodes, slots) = (&layout.pattern, &rows[..], &slots[..]);
-        let given = (p.par_chunks(CHUNK), sums.par_chunks(CHUNK * HEIGHT));
-        (q.par_chunks_mut(CHUNK), given, &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
-            |(chunk, (y, (x, sums), part))| {
+        (q.par_chunks_mut(CHUNK * HEIGHT), sums.par_chunks(CHUNK * HEIGHT), &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
+            |(chunk, (y, sums, part))| {
                 let first = chunk * CHUNK;
-                let slots = &slots[pattern.starts[first] as usize..pattern.starts[first + y.len()] as usize];
-                part[0] = Arch::new().dispatch(Product { pattern, first, sums, slots, nodes, x, y });
+                let slots = &slots[pattern.starts[first] as usize..pattern.starts[first + y.len() / HEIGHT] as usize];
+                part[0] = Arch::new().dispatch(Product { pattern, first, sums, slots, x: nodes, y });
             },
         );
         let mut sum = parts.iter().map(|part| part[0]).sum();
@@ -227,8 +229,7 @@ impl TwoLevelWork {
                 value += Vec3::new(x, y, z) * w;
             }
             for (place, w) in free() {
-                let (slice, lane) = (place as usize / HEIGHT, layout.lanes[place as usize % HEIGHT]);
-                (0..3).for_each(|c| q[slice].0[c][lane] += (spring.factor * w * value[c]) as f32);
+                (0..3).for_each(|c| q[place as usize][c] += (spring.factor * w * value[c]) as f32);
             }
             sum += spring.factor * value.norm_squared();
         }
@@ -240,7 +241,7 @@ impl TwoLevelWork {
         let Self { x, r, z, p, q, parts, .. } = self;
         let inverses = &system.matrix.inverses;
         let vectors = (x.par_chunks_mut(CHUNK), r.par_chunks_mut(CHUNK), z.par_chunks_mut(CHUNK));
-        let given = (p.par_chunks(CHUNK), q.par_chunks(CHUNK), inverses.par_chunks(CHUNK));
+        let given = (p.par_chunks(CHUNK), q.par_chunks(CHUNK * HEIGHT), inverses.par_chunks(CHUNK));
         vectors.into_par_iter().zip(given).zip(&mut parts[..]).with_min_len(FEWEST_CHUNKS).for_each(
             |(((x, r, z), (p, q, inverses)), part)| {
                 *part = Arch::new().dispatch(Update { alpha: alpha as f32, p, q, inverses, x, r, z });

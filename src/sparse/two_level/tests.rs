@@ -161,3 +161,28 @@ fn a_stiff_body_moves_as_a_whole() {
         assert!(solved.converged && off < bound, "{solved:?} {off:e}");
     }
 }
+
+/// A slice is as long as its longest row: those of a window stand in the order of their lengths, whatever their cells.
+#[test]
+fn slices_hold_little_but_rows() {
+    // Corners of 10-node tets, one of eight nodes, have rows three times as long as the middles of edges.
+    let long = |i: usize| i % 8 == 3;
+    let n = 1700;
+    let mut edges: Vec<[u32; 2]> = (0..n)
+        .flat_map(|i| (1..=if long(i) { 40 } else { 12 }).map(move |k| [i as u32, (i + k) as u32]))
+        .filter(|[_, j]| (*j as usize) < n)
+        .collect();
+    edges.sort_unstable();
+    let pattern = Pattern::new(n, edges);
+    let positions: Vec<Vec3> = (0..n).map(|i| Vec3::new((i / 36) as f64, (i % 6) as f64, (i / 6 % 6) as f64)).collect();
+    let layout = Layout::new(&pattern, &(0..n), &vec![false; n], &positions);
+    let held = layout.pattern.columns.len() * HEIGHT;
+    let blocks = pattern.n_blocks() - n;
+    assert!(held >= blocks && held as f64 <= 1.06 * blocks as f64, "{held} for {blocks}");
+    // Each row once, in its window.
+    for (window, rows) in layout.pattern.rows.chunks(CHUNK).enumerate() {
+        let mut rows: Vec<u32> = rows.as_flattened().to_vec();
+        rows.sort_unstable();
+        assert!(rows.iter().enumerate().all(|(k, row)| *row as usize == window * CHUNK * HEIGHT + k));
+    }
+}
