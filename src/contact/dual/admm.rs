@@ -19,14 +19,14 @@ const ROUND: u32 = 16;
 const POLISH: u32 = 16;
 /// Part of the tolerance that it goes on to.
 const IN_COMMON: f64 = 0.5;
-/// Contacts for which the factor costs as much as one iteration.
+/// Contacts for which the factor costs as much as one iteration, if all are of one body.
 const CONTACTS_OF_ITERATION: usize = 3;
 
 /// Goes on from the best point to the tolerance [m]; at most `bound` iterations. Returns how many it took, with what the
 /// factor costs.
 pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut Work) -> u32 {
-    let of_factor = (problem.laws.len() / CONTACTS_OF_ITERATION) as u32;
-    let factor_work = work.factor.work_of(problem.w);
+    let (factor_work, part) = work.factor.work_of(problem.w);
+    let of_factor = (part * (problem.laws.len() / CONTACTS_OF_ITERATION) as f64) as u32;
     if bound <= of_factor || factor_work > problem.work_left {
         return 0;
     }
@@ -57,13 +57,15 @@ pub(super) fn iterate(problem: &Problem, tolerance: f64, bound: u32, work: &mut 
             }
             done += 1;
             work.solution.reset(work.factor.n_rows());
-            for (k, x) in work.solution.as_chunks_mut::<3>().0.iter_mut().take(forces.len()).enumerate() {
+            let solution = work.solution.as_chunks_mut::<3>().0;
+            for (k, place) in work.factor.places().iter().enumerate() {
                 let pull = (forces[k] - multipliers[k]).component_mul(&Vec3::from(shift_of(k))) - problem.free[k];
-                *x = [pull.x as f32, pull.y as f32, pull.z as f32];
+                solution[*place as usize] = [pull.x as f32, pull.y as f32, pull.z as f32];
             }
             work.factor.solve(&mut work.solution, &mut work.block);
-            for (k, x) in work.solution.as_chunks::<3>().0.iter().take(forces.len()).enumerate() {
-                let sum = Vec3::from(x.map(f64::from)) + multipliers[k];
+            let solution = work.solution.as_chunks::<3>().0;
+            for (k, place) in work.factor.places().iter().enumerate() {
+                let sum = Vec3::from(solution[*place as usize].map(f64::from)) + multipliers[k];
                 forces[k] = problem.laws[k].project(&sum, &Vec3::zeros(), 0.0, &scales[k]);
                 multipliers[k] = sum - forces[k];
             }

@@ -115,28 +115,26 @@ impl Compliance {
         self.stamp
     }
 
-    /// The first contact that shares a body with contact k.
-    pub(super) fn first_neighbour(&self, k: usize) -> usize {
-        let group = &self.groups[self.group_of[k] as usize];
-        self.neighbours[group.earlier.clone()].first().map_or(group.contacts.start, |contacts| contacts.start)
+    /// The contacts of each pair of bodies.
+    pub(super) fn pairs(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
+        self.groups.iter().map(|group| group.contacts.clone())
     }
 
-    /// Puts the blocks (k, l), l in `columns` from k on, into three rows with `stride` entries from row to row; those that
-    /// are not stored are left as they are.
-    pub(super) fn put_blocks(&self, k: usize, columns: Range<usize>, stride: usize, rows: &mut [f32]) {
-        let (group, own) = self.row(k);
-        if columns.contains(&k) {
-            for (r, row) in self.diagonals[k].iter().enumerate() {
-                rows[r * stride + 3 * (k - columns.start)..][..3].copy_from_slice(row);
-            }
-        }
-        for (column, contacts) in self.columns(group) {
-            let (first, end) = (contacts.start.max(columns.start).max(k + 1), contacts.end.min(columns.end));
-            if first < end {
-                for r in 0..3 {
-                    let from = own + r * group.width + column + 3 * (first - contacts.start);
-                    let to = r * stride + 3 * (first - columns.start);
-                    rows[to..to + 3 * (end - first)].copy_from_slice(&self.entries[from..from + 3 * (end - first)]);
+    /// The pairs that share a movable body with a pair, itself too; ascending.
+    pub(super) fn neighbours_of(&self, pair: usize) -> impl Iterator<Item = usize> {
+        let group = &self.groups[pair];
+        self.neighbours[group.earlier.start..group.later.end].iter().map(|contacts| self.group_of[contacts.start] as usize)
+    }
+
+    /// Hands out all blocks (k, l), k <= l, that are stored, row after row of W.
+    pub(super) fn for_each_block(&self, mut each: impl FnMut(usize, usize, [[f32; 3]; 3])) {
+        for (k, diagonal) in self.diagonals.iter().enumerate() {
+            each(k, k, *diagonal);
+            let (group, own) = self.row(k);
+            for (column, contacts) in self.columns(group) {
+                for l in contacts.start.max(k + 1)..contacts.end {
+                    let at = own + column + 3 * (l - contacts.start);
+                    each(k, l, std::array::from_fn(|r| std::array::from_fn(|c| self.entries[at + r * group.width + c])));
                 }
             }
         }

@@ -16,14 +16,17 @@ const AREA: usize = ROWS * ROWS;
 /// Work of a product of two blocks [bytes]: some 4 us.
 const PRODUCT_WORK: u64 = 115_000;
 
-/// `W + S = L L^T` with a diagonal S > 0, in f32. Rows are in blocks of [`ROWS`]; a block of rows begins with the first
-/// block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so that a
+/// `W + S = L L^T` with a diagonal S > 0, in f32, of the contacts in an order of its own, in which pairs of bodies stand
+/// near those that they share a body with ([`places`]). Rows are in blocks of [`ROWS`]; a block of rows begins with the
+/// first block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so that a
 /// solve is nothing but products. Each block is stored by columns, as all products read it: `block[k * ROWS + r]`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShiftedFactor {
     /// The assembly of W that it belongs to ([`Compliance::stamp`]); 0: none.
     stamp: u64,
     is_definite: bool,
+    /// Where each contact stands.
+    places: Vec<u32>,
     /// First block of each block of rows.
     first: Vec<usize>,
     /// First entry of each block of rows.
@@ -32,6 +35,8 @@ pub(super) struct ShiftedFactor {
     lower: Entries,
     /// Inverses of the blocks of the diagonal.
     inverses: Entries,
+    /// Products of blocks that making it takes.
+    n_products: usize,
     /// Memory of the factoring.
     block: Entries,
     square: Vec<f64>,
@@ -43,21 +48,24 @@ impl ShiftedFactor {
     pub fn prepare(&mut self, w: &Compliance, shift: impl Fn(usize) -> f32, cancel: &CancelToken) -> bool {
         if self.stamp != w.stamp() {
             self.stamp = w.stamp();
-            self.lay_out(w);
-            self.is_definite = pulp::Arch::new().dispatch(Factor { factor: self, w, shift, cancel });
+            self.lay_out_rows(w);
+            self.put(w, shift);
+            self.is_definite = pulp::Arch::new().dispatch(Factor { factor: self, cancel });
         }
         self.is_definite
     }
 
-    /// Work of making the factor of W [bytes]; none if it is there.
-    pub fn work_of(&mut self, w: &Compliance) -> u64 {
+    /// Work of making the factor of W [bytes], and which part that is of what it were if all contacts were of one body;
+    /// none if it is there.
+    pub fn work_of(&mut self, w: &Compliance) -> (u64, f64) {
         if self.stamp == w.stamp() {
-            return 0;
+            return (0, 0.0);
         }
+        // Without another layout a factor that was there would be none.
+        self.stamp = 0;
         self.lay_out_rows(w);
-        let first = &self.first;
-        let products = |i: usize| (first[i]..=i).map(|j| 1 + j - first[i].max(first[j])).sum::<usize>();
-        PRODUCT_WORK * (0..first.len()).map(products).sum::<usize>() as u64
+        let n = self.first.len();
+        (PRODUCT_WORK * self.n_products as u64, self.n_products as f64 / (n * (n + 1) * (n + 2) / 6).max(1) as f64)
     }
 
     /// Work of a [`solve`](Self::solve), which reads all twice [bytes].
@@ -70,33 +78,76 @@ impl ShiftedFactor {
         ROWS * self.first.len()
     }
 
+    /// Where each contact stands in them: three entries from three times this on.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
     /// `x <- (W + S)^-1 x`, three entries a contact, zeros after the last.
     pub fn solve(&self, x: &mut Entries, memory: &mut Entries) {
         memory.reset(ROWS);
         pulp::Arch::new().dispatch(Solve { factor: self, x, memory });
     }
 
-    fn lay_out(&mut self, w: &Compliance) {
-        self.lay_out_rows(w);
-        let Self { first, offsets, lower, inverses, block, .. } = self;
-        offsets.clear();
-        let mut end = 0;
-        for (i, first) in first.iter().enumerate() {
-            offsets.push(end);
-            end += AREA * (i - first);
+    /// Where the contacts stand, and where the blocks of rows begin.
+    fn lay_out_rows(&mut self, w: &Compliance) {
+        let Self { places, first, n_products, .. } = self;
+        *places = self::places(w);
+        let place = |k: usize| places[k] as usize;
+        first.clear();
+        first.extend(0..w.n_contacts().div_ceil(CONTACTS));
+        let pairs: Vec<Range<usize>> = w.pairs().collect();
+        for (pair, contacts) in pairs.iter().enumerate() {
+            let nearest = w.neighbours_of(pair).map(|other| place(pairs[other].start)).min().unwrap_or(0);
+            for block in place(contacts.start) / CONTACTS..=place(contacts.end - 1) / CONTACTS {
+                first[block] = first[block].min(nearest / CONTACTS);
+            }
         }
-        lower.reset(end);
-        inverses.reset(AREA * first.len());
-        block.reset(AREA);
+        let products = |i: usize| (first[i]..=i).map(|j| 1 + j - first[i].max(first[j])).sum::<usize>();
+        *n_products = (0..first.len()).map(products).sum();
     }
 
-    /// Where the blocks of rows begin.
-    fn lay_out_rows(&mut self, w: &Compliance) {
-        self.first.clear();
-        self.first.extend((0..w.n_contacts().div_ceil(CONTACTS)).map(|i| {
-            let own = CONTACTS * i..w.n_contacts().min(CONTACTS * (i + 1));
-            own.map(|k| w.first_neighbour(k) / CONTACTS).min().unwrap_or(i).min(i)
-        }));
+    /// Puts W + S where L will be.
+    fn put(&mut self, w: &Compliance, shift: impl Fn(usize) -> f32) {
+        self.offsets.clear();
+        let mut end = 0;
+        for (i, first) in self.first.iter().enumerate() {
+            self.offsets.push(end);
+            end += AREA * (i - first);
+        }
+        self.lower.reset(end);
+        self.inverses.reset(AREA * self.first.len());
+        self.block.reset(AREA);
+        // An entry of the rows of one place and the columns of another.
+        let mut put = |[row, column]: [usize; 2], block: [[f32; 3]; 3]| {
+            let [i, j] = [row, column].map(|place| place / CONTACTS);
+            if i < j {
+                return;
+            }
+            let into = if i == j {
+                &mut self.inverses[AREA * i..AREA * (i + 1)]
+            } else {
+                let at = self.offsets[i] + AREA * (j - self.first[i]);
+                &mut self.lower[at..at + AREA]
+            };
+            for (r, entries) in block.iter().enumerate() {
+                for (c, entry) in entries.iter().enumerate() {
+                    into[(3 * (column % CONTACTS) + c) * ROWS + 3 * (row % CONTACTS) + r] = *entry;
+                }
+            }
+        };
+        w.for_each_block(|k, l, mut block| {
+            let [at, other] = [k, l].map(|k| self.places[k] as usize);
+            if k == l {
+                (0..3).for_each(|c| block[c][c] += shift(3 * k + c));
+            }
+            put([at, other], block);
+            put([other, at], std::array::from_fn(|r| std::array::from_fn(|c| block[c][r])));
+        });
+        // What follows the last contact.
+        for place in w.n_contacts()..CONTACTS * self.first.len() {
+            put([place, place], std::array::from_fn(|r| std::array::from_fn(|c| if r == c { 1.0 } else { 0.0 })));
+        }
     }
 
     /// Where the block (i, j) of L stands, j < i.
@@ -110,19 +161,64 @@ impl ShiftedFactor {
     }
 }
 
-struct Factor<'a, F> {
+/// Where each contact stands: the pairs of bodies in the reverse of the order of Cuthill and McKee, so that what shares a
+/// body is near each other. In a heap of 120 bodies with 960 contacts the factor takes an eighth of the products that
+/// it takes in the order of their names, and has two fifths of the entries; nested dissection is no better.
+fn places(w: &Compliance) -> Vec<u32> {
+    let pairs: Vec<Range<usize>> = w.pairs().collect();
+    let degrees: Vec<usize> = (0..pairs.len()).map(|pair| w.neighbours_of(pair).count()).collect();
+    let mut is_placed = vec![false; pairs.len()];
+    // The search that last saw a pair; 0: none.
+    let mut seen = vec![0u32; pairs.len()];
+    let (mut search, mut level) = (0, vec![]);
+    let mut from_first = |first: usize| {
+        search += 1;
+        seen[first] = search;
+        let mut order = vec![first];
+        let mut at = 0;
+        while let Some(pair) = order.get(at).copied() {
+            level.clear();
+            level.extend(w.neighbours_of(pair).filter(|other| seen[*other] != search));
+            level.sort_unstable_by_key(|other| (degrees[*other], *other));
+            level.iter().for_each(|other| seen[*other] = search);
+            order.extend(&level);
+            at += 1;
+        }
+        order
+    };
+    let mut by_degree: Vec<usize> = (0..pairs.len()).collect();
+    by_degree.sort_unstable_by_key(|pair| (degrees[*pair], *pair));
+    let mut places = vec![0; w.n_contacts()];
+    let mut end = places.len() as u32;
+    for first in by_degree {
+        if is_placed[first] {
+            continue;
+        }
+        // What is found last lies at an end of what hangs together.
+        let mut order = from_first(first);
+        for _ in 0..2 {
+            order = order.last().map(|last| from_first(*last)).unwrap_or(order);
+        }
+        for pair in order {
+            is_placed[pair] = true;
+            end -= pairs[pair].len() as u32;
+            pairs[pair].clone().zip(end..).for_each(|(contact, place)| places[contact] = place);
+        }
+    }
+    places
+}
+
+struct Factor<'a> {
     factor: &'a mut ShiftedFactor,
-    w: &'a Compliance,
-    shift: F,
     cancel: &'a CancelToken,
 }
 
-impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
+impl WithSimd for Factor<'_> {
     type Output = bool;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Self { factor, w, shift, cancel } = self;
+        let Self { factor, cancel } = self;
         let mut block = std::mem::take(&mut factor.block);
         let mut square = std::mem::take(&mut factor.square);
         let mut is_definite = true;
@@ -133,7 +229,8 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
                     is_definite = false;
                     break 'rows;
                 }
-                put_block(w, i, j, &shift, &mut block);
+                let from = if i == j { &factor.inverses[AREA * i..AREA * (i + 1)] } else { &factor.lower[factor.place(i, j)] };
+                block[..AREA].copy_from_slice(from);
                 // Less the products of what both blocks of rows have to the left.
                 for k in factor.first[i].max(factor.first[j])..j {
                     let (p, q) = (&factor.lower[factor.place(j, k)], &factor.lower[factor.place(i, k)]);
@@ -158,30 +255,6 @@ impl<F: Fn(usize) -> f32> WithSimd for Factor<'_, F> {
         }
         (factor.block, factor.square) = (block, square);
         is_definite
-    }
-}
-
-/// Block (i, j) of W + S by columns; 1 on the diagonal after the last contact. As W is symmetric these are the rows of
-/// the block (j, i), of which W tells the blocks from the diagonal on.
-fn put_block(w: &Compliance, i: usize, j: usize, shift: &impl Fn(usize) -> f32, block: &mut [f32]) {
-    block.fill(0.0);
-    let n = w.n_contacts();
-    let columns = CONTACTS * i..n.min(CONTACTS * (i + 1));
-    for (k, rows) in (CONTACTS * j..).zip(block.chunks_exact_mut(3 * ROWS)) {
-        if k < n {
-            w.put_blocks(k, columns.clone(), ROWS, rows);
-        }
-        if i == j {
-            let local = 3 * (k - CONTACTS * i);
-            for c in 0..3 {
-                rows[c * ROWS + local + c] += if k < n { shift(3 * k + c) } else { 1.0 };
-            }
-        }
-    }
-    if i == j {
-        for (r, c) in (0..ROWS).flat_map(|r| (0..r).map(move |c| (r, c))) {
-            block[r * ROWS + c] = block[c * ROWS + r];
-        }
     }
 }
 
