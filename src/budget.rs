@@ -18,6 +18,8 @@ pub const SEARCH_WORK: u64 = 20_000;
 pub const COVER_WORK: u64 = 5000;
 /// Work of a tet in its forces and its part of the matrix [bytes].
 pub const TET_WORK: u64 = 3600;
+/// Iterations of an elastic solve that are made whatever is left.
+const LEAST_ITERATIONS: u64 = 16;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
 /// Limiting what would cross may use this part of the budget beside it, and what solving has left of it.
@@ -127,6 +129,11 @@ impl Allowance {
     pub fn is_spent(&self) -> bool {
         self.limit < u64::MAX && self.left() == 0
     }
+
+    /// How many iterations of an elastic solve, each of so much work [bytes], may be made with what is left.
+    pub fn iterations(&self, work: u64) -> u32 {
+        (self.left() / work.max(1)).clamp(LEAST_ITERATIONS, u32::MAX.into()) as u32
+    }
 }
 
 #[cfg(test)]
@@ -179,6 +186,17 @@ mod tests {
         assert_eq!(budget.of_limiting().left(), all / LIMITING_PART);
         budget.spend(all);
         assert_eq!(budget.of_limiting().left(), all / LEAST_PART);
+    }
+
+    #[test]
+    fn iterations_are_as_many_as_the_rest_affords() {
+        let allowance = Allowance::of_island(Some(1000 * LEAST_ITERATIONS), 1, 1.0);
+        assert_eq!(u64::from(allowance.iterations(10)), 100 * LEAST_ITERATIONS);
+        allowance.spend(500 * LEAST_ITERATIONS);
+        assert_eq!(u64::from(allowance.iterations(10)), 50 * LEAST_ITERATIONS);
+        allowance.spend(u64::MAX / 2);
+        assert_eq!(u64::from(allowance.iterations(10)), LEAST_ITERATIONS);
+        assert_eq!([0, 1, 1000].map(|work| Allowance::unlimited().iterations(work)), [u32::MAX; 3]);
     }
 
     #[test]

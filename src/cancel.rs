@@ -12,6 +12,8 @@ pub struct CancelToken {
     flag: Arc<Flag>,
     /// Where the work that has this copy begins and ends in the whole, 0 to 1.
     span: [f32; 2],
+    /// Another flag that cancels the work that has this copy.
+    other: Option<Arc<Flag>>,
 }
 
 #[derive(Debug, Default)]
@@ -42,14 +44,20 @@ pub struct Cancelled;
 
 impl Default for CancelToken {
     fn default() -> Self {
-        Self { flag: Arc::default(), span: [0.0, 1.0] }
+        Self { flag: Arc::default(), span: [0.0, 1.0], other: None }
     }
 }
 
 impl CancelToken {
     /// A copy for a part of the work: 0 to 1 of what it reports is `from` to `to` of this one.
     pub fn part(&self, from: f32, to: f32) -> Self {
-        Self { flag: self.flag.clone(), span: [self.in_whole(from), self.in_whole(to)] }
+        Self { span: [self.in_whole(from), self.in_whole(to)], ..self.clone() }
+    }
+
+    /// A copy that is cancelled as soon as `other` is, too; what the work reports is told by this one. There can be one
+    /// other.
+    pub fn or(&self, other: &Self) -> Self {
+        Self { other: Some(other.flag.clone()), ..self.clone() }
     }
 
     fn in_whole(&self, part: f32) -> f32 {
@@ -65,12 +73,13 @@ impl CancelToken {
     pub fn is_cancelled(&self) -> bool {
         #[cfg(test)]
         self.count_question();
-        self.flag.is_cancelled.load(Ordering::Relaxed)
+        self.has_been_cancelled()
     }
 
     /// The same for work that asks very often; tests do not count these questions.
     pub fn has_been_cancelled(&self) -> bool {
-        self.flag.is_cancelled.load(Ordering::Relaxed)
+        let is_cancelled = |flag: &Arc<Flag>| flag.is_cancelled.load(Ordering::Relaxed);
+        is_cancelled(&self.flag) || self.other.as_ref().is_some_and(is_cancelled)
     }
 
     /// The work says what it does now, and how far it is.
@@ -141,6 +150,23 @@ mod tests {
         std::thread::scope(|scope| scope.spawn(move || token.cancel()).join().unwrap());
         assert_eq!((copy.check(), copy.is_cancelled()), (Err(Cancelled), true));
         assert_eq!(other.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_token_that_heeds_another_one_is_cancelled_by_either() {
+        for first in [true, false] {
+            let (token, other) = (CancelToken::default(), CancelToken::default());
+            let work = token.or(&other);
+            work.part(0.5, 1.0).report("exporting", 0.0);
+            assert!(work.check().is_ok() && token.progress().part == 0.5);
+            if first {
+                token.cancel()
+            } else {
+                other.cancel()
+            }
+            assert!(work.is_cancelled() && work.part(0.0, 1.0).has_been_cancelled());
+            assert_eq!([token.is_cancelled(), other.is_cancelled()], [first, !first]);
+        }
     }
 
     #[test]

@@ -183,7 +183,11 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Completes the file under its own name.
+    /// Completes the file under its own name. It waits until the disk has all of it, and no call ends that early;
+    /// without it, a power cut could leave the name with a part of the file. How long it takes is bounded by what the
+    /// system keeps back of files that are written. Nobody waits for it in vain: the window has a thread for each file,
+    /// answers Cancel at once and removes the file after it, and a second Ctrl+C ends a command in it, whose file the
+    /// next one removes.
     pub fn finish(mut self) -> Result<(), OutputError> {
         self.mark()?;
         let synced = self.writer.as_ref().map_or(Ok(()), |writer| writer.get_ref().sync_all());

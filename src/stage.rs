@@ -46,7 +46,7 @@ pub fn attachments(ends: &[[math::Vec3; 2]], pixels: f32) -> impl Iterator<Item 
     let line = move |[a, b]: &[math::Vec3; 2]| Segment {
         a: glam_vec(a),
         b: glam_vec(b),
-        color: Rgb::hex(0xd9c9a3),
+        color: Rgb::hex(0xb0905a),
         opacity: 0.95,
         width: 2.5 * pixels,
     };

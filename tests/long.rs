@@ -8,15 +8,17 @@ mod hard_starts;
 mod lab;
 #[path = "suite/odd_meshes.rs"]
 mod odd_meshes;
+#[path = "suite/recovery.rs"]
+mod recovery;
 
 use lab::*;
 use odd_meshes::odd_meshes;
 use pliant::cancel::CancelToken;
 use pliant::math::{Aabb, Vec3};
-use pliant::scene::Scene;
+use pliant::scene::{BackendChoice, Scene};
 // For the file that the library's own tests have, too.
-use pliant::sim::{Command, Simulation, report};
-use pliant::{cpu, elastic, material, math, mesh, model, step};
+use pliant::sim::{Command, Options, Simulation, report};
+use pliant::{cpu, elastic, material, math, mesh, model, step, verify};
 
 /// The acceptance: within 1 % at 80x16x16, and an error that falls with the square of the cell size.
 #[test]
@@ -75,9 +77,24 @@ fn limbs_of_the_gallery_do_not_pass_through_bodies_within_a_budget() {
 /// taken back).
 #[test]
 fn an_armadillo_passes_through_cylinders_whole() {
-    let mut simulation = Backend::Cpu.simulation(&Scene::builtin("armadillo_cylinders").unwrap());
+    let simulation = Backend::Cpu.simulation(&Scene::builtin("armadillo_cylinders").unwrap());
+    let n_tets = simulation.model().tets.len();
+    assert!((15_000..25_000).contains(&n_tets), "{n_tets} tets");
+    passes_through_cylinders(simulation);
+}
+
+/// A coarse one on the device (measured on llvmpipe: 1000 steps in 50 s).
+#[test]
+fn an_armadillo_passes_through_cylinders_whole_on_the_device() {
+    let mut scene = Scene::builtin("armadillo_cylinders").unwrap();
+    for value in ["body.armadillo.tets=1500", "simulation.time_step=0.004"] {
+        scene.set(value).unwrap();
+    }
+    passes_through_cylinders(Backend::Gpu.simulation(&scene));
+}
+
+fn passes_through_cylinders(mut simulation: Simulation) {
     let model = simulation.model().clone();
-    assert!((15_000..25_000).contains(&model.tets.len()), "{} tets", model.tets.len());
     let mut done = 0;
     while simulation.time() < 4.0 - 1e-9 {
         done += 1;
@@ -100,6 +117,16 @@ fn an_armadillo_passes_through_cylinders_whole() {
     // Below the lower pair, whose axes are at -0.2 m.
     let highest = state.positions(&model).iter().map(|x| x.y).fold(f64::NEG_INFINITY, f64::max);
     assert!(highest < -0.2, "it hangs at {highest} m");
+}
+
+/// This check of every material takes a software driver half a minute; the quicker ones run in the suite.
+#[test]
+fn large_strains_have_the_stress_of_their_formula_on_the_device() {
+    let checks = verify::select(&["finite_strain".to_owned()]).unwrap();
+    let options = Options { backend: Some(BackendChoice::Gpu), threads: Some(1), ..Options::default() };
+    let report = verify::run(&checks, &options, &CancelToken::default(), |_| {}).unwrap();
+    println!("{}", report.text());
+    assert_eq!((report.passed, report.failed, report.not_run), (1, 0, 0), "{}", report.text());
 }
 
 /// What a software driver computes in minutes: obstacles, rigid bodies, attachments.

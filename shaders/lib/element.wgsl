@@ -44,7 +44,7 @@ fn rotation_correction(b: mat3x3f) -> vec3f {
 
 // Whether tet `t` keeps a point of a patch, whose kernels take what it leaves.
 fn element_is_point(t: u32) -> bool {
-    return tets[t].role == TET_POINT;
+    return tets[t].role == TET_POINT || tets[t].role == TET_TURNED_POINT;
 }
 
 // G and its rates.
@@ -53,10 +53,22 @@ struct ElementMotion {
     rates: mat3x3f,
 }
 
+// What flow adds to the gradient of tet `t` (`material::plastic_change`), or of the point that it keeps. Its part of
+// the shape gradients the host has put into them.
+fn element_flowed(t: u32) -> mat3x3f {
+    let row = tets[t].plastic_row;
+    if row == NONE {
+        return mat3x3f();
+    }
+    let along = rotations[row];
+    let beside = rotations[row + 1u];
+    return mat3x3f(along.x, beside.z, beside.y, beside.z, along.y, beside.x, beside.y, beside.x, along.z);
+}
+
 // How tet `t` moves; from the shape to which it would return, where that has flowed.
 fn element_motion(t: u32) -> ElementMotion {
     if element_is_point(t) {
-        return ElementMotion(point_gradient(t, 0u), point_gradient(t, 1u));
+        return ElementMotion(point_gradient(t, 0u) + element_flowed(t), point_gradient(t, 1u));
     }
     let tet = tets[t];
     let n = tet.nodes;
@@ -67,16 +79,10 @@ fn element_motion(t: u32) -> ElementMotion {
     let u1 = (displacements_hi[n.y].xyz - hi) + (displacements_lo[n.y].xyz - lo);
     let u2 = (displacements_hi[n.z].xyz - hi) + (displacements_lo[n.z].xyz - lo);
     let u3 = (displacements_hi[n.w].xyz - hi) + (displacements_lo[n.w].xyz - lo);
-    var g = mat3_outer(u1, tet.g1.xyz) + mat3_outer(u2, tet.g2.xyz) + mat3_outer(u3, tet.g3.xyz);
+    let g = mat3_outer(u1, tet.g1.xyz) + mat3_outer(u2, tet.g2.xyz) + mat3_outer(u3, tet.g3.xyz);
     let rates = mat3_outer(velocities[n.y].xyz - v, tet.g1.xyz) + mat3_outer(velocities[n.z].xyz - v, tet.g2.xyz)
         + mat3_outer(velocities[n.w].xyz - v, tet.g3.xyz);
-    if tet.plastic_row != NONE {
-        // `material::plastic_change`, whose part of the shape gradients the host has put into them.
-        let along = rotations[tet.plastic_row];
-        let beside = rotations[tet.plastic_row + 1u];
-        g += mat3x3f(along.x, beside.z, beside.y, beside.z, along.y, beside.x, beside.y, beside.x, along.z);
-    }
-    return ElementMotion(g, rates);
+    return ElementMotion(g + element_flowed(t), rates);
 }
 
 // The deformation of tet `t`; its rotation is given, or followed from where it was in the last step.
@@ -85,7 +91,8 @@ fn element_deformation(t: u32) -> Deformation {
     let g = motion.gradient;
     var q = rotations[t];
     var d = quat_matrix_minus_identity(q);
-    let n_steps = select(MAX_ROTATION_STEPS, 0u, tets[t].role == TET_TURNED);
+    let is_given = tets[t].role == TET_TURNED || tets[t].role == TET_TURNED_POINT;
+    let n_steps = select(MAX_ROTATION_STEPS, 0u, is_given);
     for (var k = 0u; k < n_steps; k++) {
         let w = rotation_correction(g + transpose(d) * g + transpose(d));
         q = quat_turn(q, w);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn values(field: Field, vertices: Vec<f32>) -> FieldValues {
-        FieldValues { field, vertices, tets: vec![] }
+        FieldValues { field, vertices, tets: vec![], nodes: vec![] }
     }
 
     #[test]

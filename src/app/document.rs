@@ -130,6 +130,13 @@ impl Document {
         set
     }
 
+    /// With which the simulation that runs would be built with the names of now.
+    pub fn built_set(&self) -> Vec<String> {
+        let mut set = self.names.assignments(&self.base, &self.saved_names);
+        set.extend(assignments(&self.built));
+        set
+    }
+
     /// How often something got another name so far, there and back.
     pub fn n_renamed(&self) -> u64 {
         self.n_renamed

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::SceneSource;
 use super::contacts::ContactMark;
+use super::document::Labels;
 use super::exporting::ExportWish;
 use super::faults::Checkup;
 use super::import::Import;
@@ -26,6 +27,9 @@ pub trait Engine: Send {
     fn apply(&mut self, command: &Command) -> Result<(), String>;
     /// The commands so far, of all branches.
     fn session(&mut self) -> Result<SessionTree, String>;
+    /// Things have other names in the scene from now on, and `set` builds the start with them: all files that are begun
+    /// have these names.
+    fn name(&mut self, _labels: Labels, _set: Vec<String>) {}
     /// Writes the state to a file.
     fn save(&mut self, path: &Path) -> Result<(), String>;
     /// Goes on from a state that was written, with the values that it has now.
@@ -49,8 +53,9 @@ pub trait Engine: Send {
     fn switch(&mut self, _to: BranchId) -> Result<(), String> {
         Err("nothing was recorded here".into())
     }
-    /// Begins to export results, which goes on in a thread of its own.
-    fn export(&mut self, _wish: &ExportWish, _job: &Arc<Job>) -> Result<(), String> {
+    /// Begins to export results, which goes on in a thread of its own; what has to be computed again for it is so here,
+    /// unless `cancel` is cancelled.
+    fn export(&mut self, _wish: &ExportWish, _job: &Arc<Job>, _cancel: &CancelToken) -> Result<(), String> {
         Err("there is nothing here that could be exported".into())
     }
     /// How things stand now, with what is wanted beside the rest.

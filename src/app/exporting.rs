@@ -9,9 +9,10 @@ use std::time::Duration;
 use super::job::Job;
 use crate::cancel::CancelToken;
 use crate::export::{Due, Exporter, Format, Frame, Frames, Sampler, Subject, exporter};
+use crate::model::Model;
 use crate::record::Clock;
 use crate::sim::Simulation;
-use crate::sim::past::{BranchId, SharedPast, locked};
+use crate::sim::past::{BranchId, Moment, Recorded, SharedPast, locked};
 
 /// What is to be exported.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,13 @@ pub struct ExportWish {
     pub frames_per_second: f64,
     /// The branch of a span of the past.
     pub branch: BranchId,
+}
+
+impl ExportWish {
+    /// Whether pictures of the past have all that its format needs.
+    pub fn is_of_surfaces(&self) -> bool {
+        Format::of(&self.path).is_some_and(Format::is_of_surfaces)
+    }
 }
 
 /// The time that is exported.
@@ -38,6 +46,7 @@ pub enum Span {
 /// What the user reads meanwhile.
 pub const STARTING: &str = "Exporting";
 const PLAYING: &str = "Exporting while it plays";
+const COMPUTING: &str = "Exporting, computed again";
 pub const FINISHING: &str = "Finishing the export";
 
 /// At most this many frames wait to be written, so that memory stays bounded.
@@ -57,24 +66,70 @@ pub struct Export {
 }
 
 impl Export {
-    /// Starts the thread, and gives it how everything is now. None if that is all.
+    /// Starts the thread that writes what is between two times [s].
+    fn begin(wish: &ExportWish, subject: &Subject, [start, end]: [f64; 2], job: &Arc<Job>) -> Result<Self, String> {
+        let clock = Clock::new(wish.frames_per_second);
+        let seconds = (end - start).max(0.0);
+        let n_left = clock.frames_until(seconds);
+        let writing = Writing::new(wish, subject, n_left)?;
+        let sampler = Sampler::starting_at(start, clock, &subject.model).map_err(|error| error.to_string())?;
+        let (queue, given) = channel();
+        job.run(move |job| writing.write_all(job, from_simulation(&given, job)));
+        Ok(Self { sampler, start, seconds, n_left, queue, job: job.clone() })
+    }
+
+    /// Begins to export a simulation from now on, and gives how everything is now. None if that is all.
     ///
     /// # Errors
     /// As a sentence; then nothing has begun.
     pub fn start(wish: &ExportWish, subject: &Subject, simulation: &mut Simulation, job: &Arc<Job>) -> Result<Option<Self>, String> {
-        let seconds = if let Span::On(seconds) = wish.span { seconds } else { 0.0 };
-        let clock = Clock::new(wish.frames_per_second);
-        let n_left = clock.frames_until(seconds);
-        let writing = Writing::new(wish, subject, simulation, n_left)?;
-        let sampler = Sampler::new(clock, &writing.subject.model).map_err(|error| error.to_string())?;
-        let (queue, given) = channel();
-        let mut export = Self { sampler, start: simulation.time(), seconds, n_left, queue, job: job.clone() };
-        export.give_due(simulation);
-        if export.n_left > 0 {
+        let (now, seconds) = (simulation.time(), if let Span::On(seconds) = wish.span { seconds } else { 0.0 });
+        let mut export = Self::begin(wish, subject, [now, now + seconds], job)?;
+        if export.n_left > 1 {
             job.report(PLAYING, 0.0);
         }
-        job.run(move |job| writing.write_all(job, from_simulation(&given, job)));
+        export.give_due(simulation);
         Ok((export.n_left > 0).then_some(export))
+    }
+
+    /// Exports what was recorded in a format that needs more than pictures have, such as stresses and velocities: its
+    /// steps are computed again from the exact state before them, so that the files are those of a run. `subject`
+    /// makes what they are about of the model of then. Soon after `cancel` is cancelled it ends with what there is.
+    ///
+    /// # Errors
+    /// As a sentence; then nothing has begun.
+    pub fn relive(
+        wish: &ExportWish,
+        subject: impl Fn(&Model) -> Subject,
+        recorded: &mut Recorded,
+        times: [f64; 2],
+        job: &Arc<Job>,
+        cancel: &CancelToken,
+    ) -> Result<(), String> {
+        job.report(COMPUTING, 0.0);
+        let stop = job.stop_token().or(cancel);
+        let mut begun = None;
+        let relived = recorded.relive(wish.branch, times, &stop, |simulation, moment| {
+            if begun.is_none() {
+                begun = Some(Self::begin(wish, &subject(simulation.model()), times, job));
+            }
+            let Some(Ok(export)) = &mut begun else { return Ok(false) };
+            match moment {
+                Moment::BeforeStep => export.before_step(simulation),
+                Moment::AfterStep if export.give_and_wait(simulation, COMPUTING, &stop) => return Ok(false),
+                Moment::AfterStep => {}
+            }
+            Ok(!stop.is_cancelled())
+        });
+        match (begun.transpose()?, relived) {
+            (None, _) if job.is_discarded() => job.end(Ok(String::new())),
+            (None, relived) => return relived.map_err(|error| error.to_string()),
+            (Some(_), _) if stop.is_cancelled() => job.stop(Some("as something else was asked for")),
+            // There may be no more of it than that.
+            (Some(_), Ok(())) => job.stop(None),
+            (Some(export), Err(error)) => export.give(Err(error.to_string())),
+        }
+        Ok(())
     }
 
     /// Looks at a simulation before its next step: frames may be due between the two ends of it.
@@ -95,9 +150,15 @@ impl Export {
             self.job.stop(Some("as the simulation went back"));
             return true;
         }
+        self.give_and_wait(simulation, PLAYING, cancel)
+    }
+
+    /// Gives the frames that are due, and waits while too many are not written yet. True once there are all.
+    fn give_and_wait(&mut self, simulation: &mut Simulation, stage: &'static str, cancel: &CancelToken) -> bool {
         self.give_due(simulation);
         let is_complete = self.n_left == 0;
-        self.job.report(if is_complete { FINISHING } else { PLAYING }, (passed / self.seconds).min(1.0));
+        let part = if is_complete { 1.0 } else { (simulation.time() - self.start) / self.seconds };
+        self.job.report(if is_complete { FINISHING } else { stage }, part.clamp(0.0, 1.0));
         while self.job.n_waiting() > MAX_WAITING && !self.job.is_over() && !cancel.is_cancelled() {
             std::thread::sleep(POLL);
         }
@@ -137,24 +198,20 @@ impl Drop for Export {
     }
 }
 
-/// Exports what was recorded; the simulation may go on meanwhile.
+/// Exports what was recorded in a format of surfaces, which pictures have; the simulation may go on meanwhile.
 ///
 /// # Errors
 /// As a sentence; then nothing has begun.
-pub fn export_past(
+pub fn export_pictures(
     wish: &ExportWish,
     subject: &Subject,
-    simulation: &Simulation,
     past: &SharedPast,
     [from, to]: [f64; 2],
     job: &Arc<Job>,
 ) -> Result<(), String> {
     let clock = Clock::new(wish.frames_per_second);
     let n_frames = clock.frames_until((to - from).max(0.0));
-    let writing = Writing::new(wish, subject, simulation, n_frames)?;
-    if !writing.format.is_of_surfaces() {
-        return Err("what was recorded has surfaces only, and this format needs stresses and velocities, too; export from now on".into());
-    }
+    let writing = Writing::new(wish, subject, n_frames)?;
     let frames = Frames::new(&writing.subject.model).map_err(|error| error.to_string())?;
     let (past, branch) = (past.clone(), wish.branch);
     job.run(move |job| {
@@ -193,10 +250,10 @@ struct Writing {
 }
 
 impl Writing {
-    fn new(wish: &ExportWish, subject: &Subject, simulation: &Simulation, n_frames: u64) -> Result<Self, String> {
+    fn new(wish: &ExportWish, subject: &Subject, n_frames: u64) -> Result<Self, String> {
         let format = Format::of(&wish.path).ok_or_else(|| format!("no format has the ending of {}", wish.path.display()))?;
-        let (model, frames_per_second) = (simulation.model().clone(), wish.frames_per_second);
-        Ok(Self { path: wish.path.clone(), format, subject: Subject { model, frames_per_second, n_frames, ..subject.clone() } })
+        let subject = Subject { frames_per_second: wish.frames_per_second, n_frames, ..subject.clone() };
+        Ok(Self { path: wish.path.clone(), format, subject })
     }
 
     /// Writes the frames and completes the files; what to tell the user. What was given before a stop is written, too.
@@ -252,7 +309,7 @@ pub fn formats() -> impl Iterator<Item = (&'static str, &'static str)> {
     Format::ENDINGS.iter().filter(|(ending, ..)| *ending != "vtu").map(|(ending, _, what)| (*ending, *what))
 }
 
-/// Whether what was recorded can be exported with that ending.
+/// Whether what was recorded can be exported with that ending without computing it again.
 pub fn is_of_surfaces(ending: &str) -> bool {
     Format::ENDINGS.iter().any(|(known, format, _)| *known == ending && format.is_of_surfaces())
 }
@@ -262,9 +319,11 @@ mod tests {
     use super::*;
     use crate::app::job::JobKind;
     use crate::app::job::tests::told;
+    use crate::math::Vec3;
     use crate::scene::{BackendChoice, Scene, build};
-    use crate::sim::Options;
-    use crate::sim::past::{DEFAULT_BUDGET, Recorded};
+    use crate::sim::past::DEFAULT_BUDGET;
+    use crate::sim::report::state_hash;
+    use crate::sim::{Command, Options};
 
     struct Bench {
         folder: PathBuf,
@@ -274,11 +333,17 @@ mod tests {
 
     impl Bench {
         fn new(name: &str) -> Self {
+            Self::with(name, "")
+        }
+
+        /// The bar with more values.
+        fn with(name: &str, values: &str) -> Self {
             let folder = std::env::temp_dir().join(format!("pliant-exporting-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
             let text = "format = 1\n[simulation]\ntime_step = 0.01\n[material.soft]\nyoung_modulus = 1e5\n[[body]]\nname = \"bar\"\n\
                         material = \"soft\"\nshape = { type = \"box\", size = [0.4, 0.2, 0.2] }\n";
-            let built = build(&Scene::from_text("s", "s.toml", text, None, &[]).unwrap()).unwrap();
+            let text = format!("{text}{values}");
+            let built = build(&Scene::from_text("s", "s.toml", &text, None, &[]).unwrap()).unwrap();
             let subject = Subject {
                 name: built.name.clone(),
                 model: built.model.clone(),
@@ -304,8 +369,15 @@ mod tests {
             let (wish, job) = self.wish(name, span);
             let started = match span {
                 Span::Past(times) => {
-                    let past = self.recorded.past().clone();
-                    export_past(&wish, &self.subject, self.recorded.simulation(), &past, times, &job).map(|()| None)
+                    let (subject, recorded) = (&self.subject, &mut self.recorded);
+                    match wish.is_of_surfaces() {
+                        true => export_pictures(&wish, subject, recorded.past(), times, &job),
+                        false => {
+                            let then = |model: &Model| Subject { model: Arc::new(model.clone()), ..subject.clone() };
+                            Export::relive(&wish, then, recorded, times, &job, CancelToken::never())
+                        }
+                    }
+                    .map(|()| None)
                 }
                 _ => Export::start(&wish, &self.subject, self.recorded.simulation(), &job),
             };
@@ -384,11 +456,53 @@ mod tests {
             let message = told(&bench.start(&format!("range.{ending}"), Span::Past([0.0, 0.05])).1).unwrap();
             assert!(message.starts_with("11 frames were"), "{ending}: {message}");
         }
-        // Stresses and what materials remember are not in pictures.
-        let (wish, job) = bench.wish("range.pvd", Span::Past([0.0, 0.05]));
-        let past = bench.recorded.past().clone();
-        let refused = export_past(&wish, &bench.subject, bench.recorded.simulation(), &past, [0.0, 0.05], &job).unwrap_err();
-        assert!(refused.contains("surfaces only") && !is_of_surfaces("pvd") && is_of_surfaces("glb"), "{refused}");
+    }
+
+    /// What pictures do not have is computed again, with what was done meanwhile, and everything is as before then.
+    #[test]
+    fn stresses_of_the_past_are_those_of_the_run_to_the_bit() {
+        let mut bench = Bench::with("relived", "angular_velocity = [4.0, 6.0, 0.0]\n");
+        bench.subject.frames_per_second = 250.0;
+        let (mut export, job) = bench.start("run.pvd", Span::On(0.1));
+        while !bench.step(&mut export) {
+            if bench.recorded.simulation().step_index() == 3 {
+                let materials = &bench.recorded.simulation().model().named_materials;
+                let mut soft = materials.iter().find(|named| named.name == "soft").unwrap().clone();
+                soft.material.young_modulus *= 2.0;
+                bench.recorded.apply(&Command::SetMaterial(soft)).unwrap();
+                bench.recorded.apply(&Command::SetGravity(Vec3::new(0.0, 9.81, 50.0))).unwrap();
+            }
+        }
+        drop(export);
+        assert!(told(&job).unwrap().starts_with("26 frames were"));
+        bench.step(&mut None);
+        let hash = |bench: &mut Bench| (bench.recorded.simulation().step_index(), state_hash(bench.recorded.simulation().state().unwrap()));
+        let present = hash(&mut bench);
+        assert!(told(&bench.start("past.pvd", Span::Past([0.0, 0.1])).1).unwrap().starts_with("26 frames were"));
+        let bytes = |name: &str, kind: &str, k: usize| std::fs::read(bench.folder.join(name).join(format!("{kind}_{k:05}.vtu"))).unwrap();
+        let of_tets: Vec<Vec<u8>> = (0..26).map(|k| bytes("run", "tets", k)).collect();
+        assert!((0..26).all(|k| bytes("past", "tets", k) == of_tets[k]));
+        assert!(of_tets.windows(2).all(|pair| pair[0] != pair[1]), "each frame is another one");
+        // A part, from between two steps on; and this moment, where the past is looked at.
+        for (name, span, n) in [("part.pvd", [0.024, 0.05], "7 frames were"), ("moment.pliant", [0.04, 0.04], "1 frame was")] {
+            let message = told(&bench.start(name, Span::Past(span)).1).unwrap();
+            assert!(message.starts_with(n) && !message.contains("early"), "{message}");
+        }
+        // What begins after the change has its material from the start; it is in the frames of before, too.
+        assert!(told(&bench.start("late.pvd", Span::Past([0.08, 0.08])).1).is_ok());
+        let late = std::fs::read(bench.folder.join("late/tets_00000.vtu")).unwrap();
+        assert!(late == of_tets[20], "the stress of the stiffer bar");
+        // It is ended by what is asked of the simulation, and thrown away, also before it has come to the first frame.
+        let (wish, job) = bench.wish("early.pvd", Span::Past([0.0, 0.1]));
+        let (cancel, subject) = (CancelToken::default(), bench.subject.clone());
+        cancel.cancel();
+        Export::relive(&wish, |_| subject.clone(), &mut bench.recorded, [0.0, 0.1], &job, &cancel).unwrap();
+        assert!(told(&job).unwrap().ends_with("the export ended early, as something else was asked for"));
+        let (wish, job) = bench.wish("none.pvd", Span::Past([0.01, 0.1]));
+        job.discard();
+        Export::relive(&wish, |_| subject.clone(), &mut bench.recorded, [0.01, 0.1], &job, CancelToken::never()).unwrap();
+        assert!(told(&job).unwrap().is_empty() && !bench.files().iter().any(|file| file.starts_with("none")));
+        assert_eq!(hash(&mut bench), present);
     }
 
     /// Four steps of 0.01 s have frames every 0.004 s; the last step goes on behind the end.

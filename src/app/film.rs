@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::format;
 use crate::record::FilmFormat;
 use crate::render::Camera;
 
@@ -87,6 +88,16 @@ impl Motion {
 pub const FORMATS: [(FilmFormat, &str, &str); 3] =
     [(FilmFormat::Mp4, "MP4 film", ".mp4"), (FilmFormat::Gif, "Animated GIF", ".gif"), (FilmFormat::Png, "PNG pictures", "")];
 
+/// What the time of a film is.
+pub const TIME: &str = "A second of film is a second of simulated time: it plays at normal speed, however slowly the scene is computed.";
+
+/// How long it takes to make 10 s of film, in words, of a scene of which so many simulated seconds pass a second now;
+/// nothing while it stands still.
+pub fn time_to_film(real_time_factor: Option<f64>) -> Option<String> {
+    let factor = real_time_factor.filter(|factor| *factor > 0.0)?;
+    Some(format!("10 s take {} or more now, at {}", format::duration(10.0 / factor), format::factor(factor)))
+}
+
 /// What a format is good for.
 pub fn meaning_of_format(format: FilmFormat) -> &'static str {
     match format {
@@ -99,6 +110,13 @@ pub fn meaning_of_format(format: FilmFormat) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_that_a_film_takes_is_told() {
+        assert_eq!(time_to_film(Some(0.5)).as_deref(), Some("10 s take 20 s or more now, at 0.50×"));
+        assert_eq!(time_to_film(Some(2.0)).as_deref(), Some("10 s take 5 s or more now, at 2.0×"));
+        assert_eq!([time_to_film(None), time_to_film(Some(0.0))], [None, None]);
+    }
 
     #[test]
     fn cameras_of_films_turn_and_go_from_view_to_view() {

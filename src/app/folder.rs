@@ -1,5 +1,6 @@
 //! What a folder holds, for where the system has no file dialog.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::scene::is_mesh;
@@ -40,6 +41,16 @@ pub fn expand_home(path: &str) -> PathBuf {
     }
 }
 
+/// Why a folder is not listed, as a sentence.
+fn fault_of(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "There is no such folder.".to_owned(),
+        ErrorKind::NotADirectory => "This is no folder.".to_owned(),
+        ErrorKind::PermissionDenied => "This folder may not be read.".to_owned(),
+        _ => format!("This folder cannot be read: {error}."),
+    }
+}
+
 impl Listing {
     /// Reads the folder of the typed path: what in it begins with the last part of that, large letters or small.
     pub fn of(typed: &str, purpose: PathPurpose) -> Self {
@@ -50,7 +61,7 @@ impl Listing {
         let folder = std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder }).unwrap_or(folder);
         let read = match std::fs::read_dir(&folder) {
             Ok(read) => read,
-            Err(error) => return Self { fault: Some(error.to_string()), folder, ..Self::default() },
+            Err(error) => return Self { fault: Some(fault_of(&error)), folder, ..Self::default() },
         };
         let suits = |entry: &Entry| {
             let is_hidden = entry.name.starts_with('.') && !begin.starts_with('.');
@@ -110,7 +121,7 @@ mod tests {
         assert_eq!(listing.path(&listing.entries[0]), typed("meshes/"));
         assert_eq!(listing.path(&listing.entries[1]), typed("Mug.stl"));
         assert_eq!(Listing::of(&typed("meshes/"), PathPurpose::Open).above(), Some(typed("")));
-        assert!(Listing::of(&typed("missing/x"), PathPurpose::Open).fault.is_some());
+        assert_eq!(Listing::of(&typed("missing/x"), PathPurpose::Open).fault.as_deref(), Some("There is no such folder."));
         assert!(Listing::of("", PathPurpose::Open).folder.is_absolute());
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -41,6 +41,16 @@ pub fn milliseconds(ms: f64) -> String {
     }
 }
 
+/// A rough time, in words: "0.5 s", "20 s", "3 min", "2.8 h".
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        t if t < 9.95 => format!("{} s", short((10.0 * t).round() / 10.0)),
+        t if t < 99.5 => format!("{t:.0} s"),
+        t if t < 5970.0 => format!("{:.0} min", t / 60.0),
+        t => format!("{:.1} h", t / 3600.0),
+    }
+}
+
 /// A small length: gaps and errors.
 pub fn length(meters: f64) -> String {
     match meters.abs() {
@@ -117,6 +127,7 @@ mod tests {
         assert_eq!(mass(1234.0), "1.23 t");
         assert_eq!(milliseconds(3.456), "3.46 ms");
         assert_eq!(milliseconds(12_345.0), "12.3 s");
+        assert_eq!([0.5, 9.0, 20.4, 99.6, 180.0, 10_000.0].map(duration), ["0.5 s", "9 s", "20 s", "2 min", "3 min", "2.8 h"]);
         assert_eq!(length(4.2e-6), "4.20 µm");
         assert_eq!(factor(0.5), "0.50×");
         assert_eq!(factor(0.004), "0.004×");

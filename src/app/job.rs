@@ -23,8 +23,8 @@ pub struct Job {
     since: Instant,
     /// What was written is thrown away. It also knows how far the work is.
     discard: CancelToken,
-    /// No more frames are taken; what is there is completed.
-    is_stopped: AtomicBool,
+    /// Once it is cancelled no more frames are taken; what is there is completed.
+    stop: CancelToken,
     /// Why it ended early.
     reason: Mutex<Option<&'static str>>,
     /// Frames that were given and are not written yet.
@@ -47,7 +47,7 @@ impl Job {
             path,
             since: Instant::now(),
             discard,
-            is_stopped: AtomicBool::new(false),
+            stop: CancelToken::default(),
             reason: Mutex::default(),
             n_waiting: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
@@ -87,11 +87,16 @@ impl Job {
         if let (Some(reason), false) = (reason, self.is_stopped()) {
             self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         }
-        self.is_stopped.store(true, Ordering::Release);
+        self.stop.cancel();
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Acquire)
+        self.stop.is_cancelled()
+    }
+
+    /// What is cancelled once no more frames are taken, for who makes them.
+    pub fn stop_token(&self) -> &CancelToken {
+        &self.stop
     }
 
     pub fn reason(&self) -> Option<&'static str> {

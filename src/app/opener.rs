@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::engine::{Engine, Loaded, SceneInfo, View, Wants};
 use super::faults::Checkup;
 use super::import::Import;
-use super::running::Running;
+use super::running::{Running, Start};
 use super::worker::Opener;
 use super::{AppOptions, SceneSource, file_name};
 use crate::cancel::CancelToken;
@@ -74,10 +74,9 @@ fn open(
     }
     // What the window has chosen is a part of what is repeated.
     let chosen = format!("simulation.max_step_ms={:?}", built.params.max_step_ms);
-    let mut set = [set_before, source.set()].concat();
-    if !set.contains(&chosen) {
-        set.push(chosen);
-    }
+    let is_chosen = set_before.contains(&chosen) || source.set().contains(&chosen);
+    let program = if is_chosen { vec![] } else { vec![chosen] };
+    let set = Start { session: set_before.to_vec(), window: source.set().to_vec(), program };
     let (name, camera, light, recording) = (built.title.clone(), stage::camera(&built.camera), stage::light(&built.light), built.recording);
     let examining = cancel.part(BUILT * opened, EXAMINED * opened);
     let mut checkups: Vec<Checkup> = built.meshes.iter().filter_map(|origin| Checkup::of(origin, &built.model, &examining)).collect();

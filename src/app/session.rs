@@ -275,6 +275,7 @@ impl Session {
     /// Takes over what the worker has new.
     pub fn receive(&mut self, graphics: &mut Graphics) {
         for notice in self.worker.take_notices() {
+            let notice = self.with_names(notice);
             self.note_refusal(&notice);
             self.pass_on(notice);
         }

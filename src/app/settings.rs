@@ -41,6 +41,8 @@ pub struct Settings {
     pub film_motion: Option<Motion>,
     /// The name of the speed at which time is played.
     pub speed: Option<String>,
+    /// The mouse holds like a tool.
+    pub firm_grip: bool,
     pub window: WindowSettings,
     /// What other versions of the program keep.
     #[serde(flatten)]
@@ -67,6 +69,7 @@ impl Default for Settings {
             film_rate: None,
             film_motion: None,
             speed: None,
+            firm_grip: false,
             window: WindowSettings::default(),
             others: Map::new(),
         }
@@ -207,13 +210,14 @@ mod tests {
             let (keeper, told) = Keeper::load(Some(&folder));
             (keeper.kept().clone(), told)
         };
-        let sane = r#"{ "film_size": [640, 360], "film_rate": 24.5, "film_motion": { "turntable": 6.0 }, "speed": "0.5×" }"#;
+        let sane =
+            r#"{ "film_size": [640, 360], "film_rate": 24.5, "film_motion": { "turntable": 6.0 }, "speed": "0.5×", "firm_grip": true }"#;
         let (kept, told) = load(sane);
         assert_eq!(
             (told, kept.film_size, kept.film_rate, kept.film_motion),
             (None, Some([640, 360]), Some(24.5), Some(Motion::Turntable(6.0)))
         );
-        assert_eq!(kept.speed.as_deref(), Some("0.5×"));
+        assert!(kept.speed.as_deref() == Some("0.5×") && kept.firm_grip);
         for (name, value) in [
             ("film_size", "[0, 360]"),
             ("film_size", "[1, 2, 3]"),

@@ -3,6 +3,7 @@
 
 mod clock;
 mod loading;
+mod notice;
 mod progress;
 mod recording;
 mod requests;
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use super::SceneSource;
 use super::autosave::Autosave;
+use super::document::Labels;
 use super::engine::{Arrival, Engine, Loaded, SceneInfo, View, Wants};
 use super::exporting::ExportWish;
 use super::job::Job;
@@ -34,6 +36,7 @@ use crate::sim::past::{BranchId, SharedPast, locked};
 use crate::sim::warnings::Warnings;
 use crate::step::StepReport;
 use clock::{Clock, RealTimeFactor, smooth_stages};
+pub use notice::{Notice, Severity};
 use recording::Recording;
 use requests::newest_moves;
 pub use travel::Journey;
@@ -61,6 +64,12 @@ pub enum Request {
     Want(Wants),
     /// Follows these points, too, in the scene of that generation, for plots.
     Watch(u64, Vec<Probe>),
+    /// Things in the scene of that generation have other names, with which `set` builds its start: `Engine::name`.
+    Name {
+        generation: u64,
+        labels: Labels,
+        set: Vec<String>,
+    },
     /// Writes what was done so far to a file.
     SaveSession(PathBuf),
     /// Writes how everything stands to a file.
@@ -150,21 +159,6 @@ pub struct Snapshot {
     pub answered: u64,
     /// What was not as it should be since the scene was opened.
     pub warnings: Arc<Warnings>,
-}
-
-/// A sentence for the user.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    pub severity: Severity,
-    pub text: String,
-    /// What it is about, if that was written.
-    pub file: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    Info,
-    Error,
 }
 
 /// How many step times are kept for the plot.
@@ -443,6 +437,7 @@ impl Loop {
             }
             Request::Saved => self.files.forgive(),
             Request::Watch(generation, probes) => self.watch(generation, probes),
+            Request::Name { generation, labels, set } => self.name(generation, labels, set),
             Request::SaveSession(path) => self.save_session(&path),
             Request::SaveState(path) => self.save_state(&path),
             Request::LoadState(path) => self.load_state(&path),
@@ -582,7 +577,7 @@ impl Loop {
     }
 
     fn notify(&self, severity: Severity, text: String) {
-        self.shared.notify(Notice { severity, text, file: None });
+        self.shared.notify(Notice { severity, text, file: None, scene: Some(self.generation) });
     }
 }
 

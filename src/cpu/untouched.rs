@@ -14,8 +14,6 @@ use crate::step::{Clock, StageTimes, StepInputs, StepReport};
 
 /// Work of an iteration for each block of the matrix [bytes]: it is read, and the coarse factor with it.
 const ITERATION_WORK: u64 = 72;
-/// Iterations that are made whatever is left of the allowance.
-const LEAST_ITERATIONS: u64 = 16;
 
 /// What the elastic solve of untouched bodies needs.
 pub struct UntouchedBodies<'a> {
@@ -51,8 +49,7 @@ impl<'a> UntouchedBodies<'a> {
                 fixed_iterations.map_or((tolerance * scale * share.sqrt(), max_iterations), |iterations| (0.0, iterations));
             let rows = &model.pattern.row_starts[segment.unknowns.start..=segment.unknowns.end];
             let product_work = u64::from(rows[rows.len() - 1] - rows[0]) * ITERATION_WORK;
-            let affordable = (allowance.left() / product_work.max(1)).max(LEAST_ITERATIONS).min(u64::from(u32::MAX)) as u32;
-            let iterations = if fixed_iterations.is_some() { iterations } else { iterations.min(affordable) };
+            let iterations = if fixed_iterations.is_some() { iterations } else { iterations.min(allowance.iterations(product_work)) };
             let until = Until { residual, iterations, cancel: &self.step.loads.cancel };
             let solved = self.solve_body(segment, coarse, system, until, &mut dv[segment.places()], &mut report.stages);
             allowance.spend(u64::from(solved.iterations) * product_work);

@@ -163,6 +163,8 @@ impl<M: ConstitutiveModel> WithSimd for Pass<'_, M> {
 #[derive(Clone, Copy)]
 struct Remembered<S: Simd> {
     rotation: Row<S>,
+    /// The rotation is given, not followed.
+    is_given: bool,
     state: [Row<S>; MAX_STATE_ROWS],
     /// Which features have met where the material has a degeneration ratio.
     pairs: Option<(Degeneration, Row<S>)>,
@@ -185,13 +187,17 @@ fn remembered<M: ConstitutiveModel, S: Simd>(simd: S, groups: &TetGroups, states
     });
     let degeneration = run.degeneration.filter(|_| M::TANGENT == Tangent::Warped);
     let pairs = degeneration.map(|rule| (rule, load(simd, |lane| states[row_of(lane, M::STATE_ROWS)])));
-    Remembered { rotation: load(simd, |lane| states[tet(lane)]), state, pairs, flowed }
+    let rotation = run.frame.map_or_else(|| load(simd, |lane| states[tet(lane)]), |frame| load(simd, |_| frame));
+    Remembered { rotation, is_given: run.frame.is_some(), state, pairs, flowed }
 }
 
 impl<S: Simd> Remembered<S> {
     /// The rotations of the tets of a register at the gradients G = F - I.
     #[inline(always)]
     fn follow(&self, simd: S, element: &Register<S>, gradient: &Matrix<S>) -> Row<S> {
+        if self.is_given {
+            return self.rotation;
+        }
         let q = rotation::follow(self.rotation, &plus_identity(gradient));
         match &self.pairs {
             None => q,

@@ -7,11 +7,13 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::degeneration::Degeneration;
 use super::patches::PatchGroups;
+use super::recovery::frames;
 use super::registers::{LANES, NodeMotion, as_rows_mut};
+use super::rotation::Quaternion;
 use crate::element::{Cell, Element, ElementKind, Patch, Tet4};
 use crate::material::{Constitutive, ConstitutiveModel, Material, Plasticity, StretchLimit, Tangent};
 use crate::math::lanes::{Lanes, Matrix, plus, times_vector};
-use crate::model::{Model, Tet};
+use crate::model::{Model, State, Tet};
 
 /// Numbers of a tet in a group: the gradients of three corners and the volume.
 const NUMBERS: usize = 10;
@@ -51,6 +53,8 @@ pub(super) struct Run {
     pub rows_of_tet: usize,
     /// Its elements remember the row behind those of the model.
     pub degeneration: Option<Degeneration>,
+    /// The frame in which all its elements answer, where it is not their own.
+    pub frame: Option<Quaternion>,
     pub plasticity: Option<Plasticity>,
     /// What is laid over the model.
     pub stretch_limit: Option<StretchLimit>,
@@ -79,17 +83,21 @@ impl TetGroups {
             let rows = rows_of(tets, group);
             Arch::new().dispatch(SideBySide { rows: &rows, group });
         }
-        let runs = runs(tets, materials, &[]);
+        let runs = runs(tets, materials, Tangled::default());
         Self { groups, stretches: std::iter::once(0..runs.len()).collect(), runs, n_tets: tets.len(), patches: None }
     }
 
     /// Of all bodies of a model.
     pub fn of(model: &Model) -> Self {
-        Self::of_tangled(model, &[])
+        Self::with_tangled(model, Tangled::default())
     }
 
-    /// The same, where bodies that are `tangled` answer as [`Material::recovering`] says.
-    pub fn of_tangled(model: &Model, tangled: &[bool]) -> Self {
+    /// The same in a state, where tangled bodies answer as [`Material::recovering`] and [`frames`] say.
+    pub fn at(model: &Model, state: &State) -> Self {
+        Self::with_tangled(model, Tangled { are: &state.tangled, frames: &frames(model, state) })
+    }
+
+    fn with_tangled(model: &Model, tangled: Tangled) -> Self {
         let mut all = Self::new(&model.tets, &model.materials);
         all.runs = runs(&model.tets, &model.materials, tangled);
         all.stretches = std::iter::once(0..all.runs.len()).collect();
@@ -97,14 +105,17 @@ impl TetGroups {
             return all;
         }
         // The rows of state follow each other over all tets, whatever elements they are of.
-        let first_row = |tet: usize| {
+        let rows_of = |tet: usize| {
             let run = &all.runs[all.runs.partition_point(|run| run.tets.end <= tet)];
-            run.first_row + (tet - run.tets.start) * run.rows_of_tet
+            [run.first_row + (tet - run.tets.start) * run.rows_of_tet, run.rows_of_tet]
         };
-        let materials: Vec<Material> = model.materials.iter().copied().chain(model.materials.iter().map(Material::recovering)).collect();
+        // The law of a tangled body is elastic, as in `runs`.
+        let recovering = model.materials.iter().map(|material| Material { plasticity: None, ..material.recovering() });
+        let frame = |tet: usize| tangled.frame(&model.tets[tet]);
+        let materials: Vec<Material> = model.materials.iter().copied().chain(recovering).collect();
         let patches = Patches {
-            cells: PatchGroups::new(&recovering(&model.cells, model, tangled), &materials, first_row),
-            tets10: PatchGroups::new(&recovering(&model.tets10, model, tangled), &materials, first_row),
+            cells: PatchGroups::new(&with_law(&model.cells, model, tangled), &materials, rows_of, frame),
+            tets10: PatchGroups::new(&with_law(&model.tets10, model, tangled), &materials, rows_of, frame),
             n_corners: [model.first_corner_of_tets10(), model.n_patch_corners()],
             n_edges: [Cell::EDGES * model.cells.len(), model.n_patch_edges()],
         };
@@ -115,7 +126,7 @@ impl TetGroups {
             let first = if is_next { stretches.pop().map_or(runs.len(), |stretch| stretch.start) } else { runs.len() };
             for run in all.runs.iter().filter(|run| run.tets.start < body.tets.end && run.tets.end > body.tets.start) {
                 let tets = run.tets.start.max(body.tets.start)..run.tets.end.min(body.tets.end);
-                let first_row = first_row(tets.start);
+                let [first_row, _] = rows_of(tets.start);
                 runs.push(Run { tets, first_row, ..run.clone() });
             }
             stretches.push(first..runs.len());
@@ -152,22 +163,41 @@ impl TetGroups {
     }
 }
 
+/// Which bodies are tangled.
+#[derive(Clone, Copy, Default)]
+struct Tangled<'a> {
+    /// Of each body; none where no body is.
+    are: &'a [bool],
+    /// Likewise, the frame in which it answers.
+    frames: &'a [Option<Quaternion>],
+}
+
+impl Tangled<'_> {
+    fn has(&self, tet: &Tet) -> bool {
+        self.are.get(tet.body as usize) == Some(&true)
+    }
+
+    fn frame(&self, tet: &Tet) -> Option<Quaternion> {
+        self.frames.get(tet.body as usize).copied().flatten()
+    }
+}
+
 /// Elements whose bodies are tangled have the material that follows theirs by as many places as the model has.
-fn recovering<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, tangled: &[bool]) -> Vec<Patch<N, P>> {
-    let is_tangled = |patch: &Patch<N, P>| tangled.get(model.tets[patch.tets[0] as usize].body as usize) == Some(&true);
+fn with_law<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, tangled: Tangled) -> Vec<Patch<N, P>> {
+    let is_tangled = |patch: &Patch<N, P>| tangled.has(&model.tets[patch.tets[0] as usize]);
     let shift = |patch: &Patch<N, P>| if is_tangled(patch) { model.materials.len() as u32 } else { 0 };
     patches.iter().map(|patch| Patch { material: patch.material + shift(patch), ..*patch }).collect()
 }
 
-fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
-    let is_tangled = |tet: &Tet| tangled.get(tet.body as usize) == Some(&true);
+fn runs(tets: &[Tet], materials: &[Material], tangled: Tangled) -> Vec<Run> {
+    let law = |tet: &Tet| (tet.material, tangled.has(tet), tangled.frame(tet));
     let mut runs: Vec<Run> = vec![];
     let mut first_row = 0;
-    for tets_of_run in tets.chunk_by(|a, b| a.material == b.material && is_tangled(a) == is_tangled(b)) {
+    for tets_of_run in tets.chunk_by(|a, b| law(a) == law(b)) {
         let first = runs.last().map_or(0, |run| run.tets.end);
         let material = &materials[tets_of_run[0].material as usize];
         // The law of a tangled body is elastic; what flows keeps its rows meanwhile.
-        let is_tangled = is_tangled(&tets_of_run[0]);
+        let (_, is_tangled, frame) = law(&tets_of_run[0]);
         let constitutive = Constitutive::new(&if is_tangled { material.recovering() } else { *material });
         let rows_of_tet = material.state_rows();
         runs.push(Run {
@@ -176,7 +206,8 @@ fn runs(tets: &[Tet], materials: &[Material], tangled: &[bool]) -> Vec<Run> {
             stiffness_damping: material.stiffness_damping,
             first_row,
             rows_of_tet,
-            degeneration: material.degeneration_ratio.map(|ratio| Degeneration { ratio }),
+            degeneration: material.degeneration_ratio.filter(|_| frame.is_none()).map(|ratio| Degeneration { ratio }),
+            frame,
             plasticity: material.plasticity.filter(|_| !is_tangled),
             stretch_limit: material.stretch_limits.filter(|_| !is_tangled).map(|_| StretchLimit::new(material)),
         });

@@ -6,14 +6,12 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::degeneration::Degeneration;
 use super::elements::{CornerForces, CornerGradients, EdgeTangents, Precision};
+use super::flow::Flow;
 use super::groups::{Register, Run, TetGroups};
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Tet4};
-use crate::material::{
-    Constitutive, ConstitutiveModel, Deformation, Lame, PLASTIC_ROWS, PlasticRows, Plasticity, Tangent, Visitor, plastic_change,
-};
-use crate::math::Mat3;
+use crate::material::{ConstitutiveModel, Deformation, Lame, PLASTIC_ROWS, Tangent, Visitor, plastic_change};
 use crate::math::lanes::{Lanes, Matrix, Row, plus, plus_identity, scaled, times};
 
 /// Tets that a thread takes at once.
@@ -135,13 +133,14 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
 
     fn visit<M: ConstitutiveModel>(self, model: M) {
         let Self { inputs, run, mut outputs } = self;
-        let &Run { material, stiffness_damping, rows_of_tet, degeneration, plasticity, stretch_limit, .. } = run;
+        let &Run { material, stiffness_damping, rows_of_tet, degeneration, frame, plasticity, stretch_limit, .. } = run;
         let (flow, outputs_of_model) = (plasticity.map(|rule| Flow { rule, material }), outputs.all());
         Arch::new().dispatch(Pass {
             model,
             stiffness_damping,
             rows_of_tet,
             degeneration,
+            frame,
             flow,
             adds: Adds::default(),
             inputs,
@@ -151,7 +150,7 @@ impl<T: Precision> Visitor for OfRun<'_, T> {
         if let Some(model) = stretch_limit {
             let inputs = Inputs { follow: false, ..inputs };
             let adds = Adds { forces: true, edges: M::TANGENT == Tangent::General };
-            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, degeneration: None, flow, adds, inputs, outputs });
+            Arch::new().dispatch(Pass { model, stiffness_damping, rows_of_tet, degeneration: None, frame, flow, adds, inputs, outputs });
         }
     }
 }
@@ -162,6 +161,8 @@ pub(super) struct Pass<'a, M, T> {
     pub stiffness_damping: f64,
     pub rows_of_tet: usize,
     pub degeneration: Option<Degeneration>,
+    /// Not followed, but given.
+    pub frame: Option<Quaternion>,
     pub flow: Option<Flow>,
     pub adds: Adds,
     pub inputs: Inputs<'a>,
@@ -173,9 +174,10 @@ impl<M: ConstitutiveModel, T: Precision> WithSimd for Pass<'_, M, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, stiffness_damping, rows_of_tet, degeneration, flow, adds, inputs, mut outputs } = self;
+        let Self { model, stiffness_damping, rows_of_tet, degeneration, frame, flow, adds, inputs, mut outputs } = self;
         let reach = Lanes::splat(simd, stiffness_damping) + inputs.dt;
-        let layer = Layer { model, reach, rows_of_tet, degeneration, flow, adds };
+        let frame = frame.map(|q| load(simd, |_| q));
+        let layer = Layer { model, reach, rows_of_tet, degeneration, frame, flow, adds };
         let Range { start, end } = outputs.tets;
         for g in start / LANES..end.div_ceil(LANES) {
             for k in 0..LANES / S::F64_LANES {
@@ -208,19 +210,13 @@ pub(super) struct Adds {
     pub edges: bool,
 }
 
-/// Plastic flow of the elements of a run.
-#[derive(Clone, Copy)]
-pub(super) struct Flow {
-    pub rule: Plasticity,
-    pub material: Constitutive,
-}
-
 /// What a pass does with each register.
 struct Layer<S: Simd, M> {
     model: M,
     reach: Lanes<S>,
     rows_of_tet: usize,
     degeneration: Option<Degeneration>,
+    frame: Option<Row<S>>,
     flow: Option<Flow>,
     adds: Adds,
 }
@@ -283,7 +279,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
 ) {
     let Inputs { groups, motions, dt, follow, iterate } = inputs;
     let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
-    let &Layer { ref model, reach, rows_of_tet, degeneration, flow, adds } = layer;
+    let &Layer { ref model, reach, rows_of_tet, degeneration, frame, flow, adds } = layer;
     // What elements remember is taken to the start of the step.
     let begins = follow && iterate.is_none_or(|iterate| iterate.is_first);
     let mut element = groups.groups[g].register(simd, k);
@@ -293,7 +289,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let mut reshaped = None;
     if let Some(flow) = &flow {
         if begins {
-            flow.advance(&gradient, dt, rows_of_tet, states);
+            flow.advance(&gradient, dt, S::F64_LANES, states, |lane| rows_of_tet * lane..rows_of_tet * (lane + 1));
         }
         let place = |lane: usize| (lane + 1) * rows_of_tet - PLASTIC_ROWS;
         let rows = [load(simd, |lane| states[place(lane)]), load(simd, |lane| states[place(lane) + 1])];
@@ -304,7 +300,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let mut q = load(simd, |lane| rotations[lane]);
     if follow {
-        q = rotation::follow(q, &plus_identity(&gradient));
+        q = frame.unwrap_or_else(|| rotation::follow(q, &plus_identity(&gradient)));
         // Of corotational materials.
         if M::TANGENT == Tangent::Warped
             && let Some(degeneration) = &degeneration
@@ -398,29 +394,6 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
         });
     } else if !edges.is_empty() && !adds.forces {
         edges.fill(EdgeTangents::default());
-    }
-}
-
-impl Flow {
-    /// Takes what the elements of a register remember to the start of this step.
-    #[inline(always)]
-    fn advance<S: Simd>(&self, gradient: &Matrix<S>, dt: f64, rows_of_tet: usize, states: &mut [[f64; 4]]) {
-        let mut gradients = [[[0.0; 4]; LANES]; 3];
-        for (row, places) in gradient.iter().zip(&mut gradients) {
-            store([row[0], row[1], row[2], row[0] * 0.0], places, |place, row| *place = row);
-        }
-        for (lane, states) in states.chunks_exact_mut(rows_of_tet).take(S::F64_LANES).enumerate() {
-            self.advance_one(&gradients.map(|rows| rows[lane]), dt, states);
-        }
-    }
-
-    /// One element, given the rows of its gradient. (Compiled once, whatever the model of the pass.)
-    #[inline(never)]
-    fn advance_one(&self, gradient: &[[f64; 4]; 3], dt: f64, states: &mut [[f64; 4]]) {
-        if let Some(rows) = states.last_chunk_mut() {
-            let gradient = Mat3::from_fn(|r, c| gradient[r][c]);
-            *rows = self.rule.advance(&self.material, &gradient, dt, PlasticRows(*rows)).0;
-        }
     }
 }
 

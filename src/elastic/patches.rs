@@ -8,10 +8,11 @@ use std::ops::Range;
 use bytemuck::cast_slice;
 use pulp::{Arch, Simd, WithSimd};
 
+use super::flow::Flow;
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Patch};
-use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, Tangent, Visitor};
+use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, PLASTIC_ROWS, Tangent, Visitor, plastic_change};
 use crate::math::lanes::{Lanes, Matrix, Row, Vector, dot, plus, plus_identity, scaled, times_vector};
 
 /// Groups that a thread takes at once.
@@ -100,9 +101,14 @@ struct Part {
     tets: Range<usize>,
     /// Rows of state of the tets.
     rows: Range<usize>,
+    rows_of_tet: usize,
     material: Constitutive,
+    /// They flow.
+    flow: Option<Flow>,
     /// beta [s]
     stiffness_damping: f64,
+    /// The frame in which all points answer, where it is not their own.
+    frame: Option<Quaternion>,
 }
 
 /// What the pass writes for some consecutive elements.
@@ -129,24 +135,34 @@ pub(super) struct Inputs<'a> {
 }
 
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
-    /// `first_row` tells where the rows of state of a tet begin.
-    pub fn new(patches: &[Patch<N, P>], materials: &[Material], first_row: impl Fn(usize) -> usize) -> Self {
+    /// `rows_of` tells where the rows of state of a tet begin, and how many they are; `frame` in which one it answers
+    /// where that is not its own.
+    pub fn new(
+        patches: &[Patch<N, P>],
+        materials: &[Material],
+        rows_of: impl Fn(usize) -> [usize; 2],
+        frame: impl Fn(usize) -> Option<Quaternion>,
+    ) -> Self {
         let (mut groups, mut parts) = (vec![], vec![]);
         let mut begin = 0;
-        for same in patches.chunk_by(|a, b| a.material == b.material && a.tets[1] == b.tets[0]) {
+        let frame = |patch: &Patch<N, P>| frame(patch.tets[0] as usize);
+        for same in patches.chunk_by(|a, b| a.material == b.material && frame(a) == frame(b) && a.tets[1] == b.tets[0]) {
             let material = &materials[same[0].material as usize];
             for patches in same.chunks(CHUNK * LANES) {
                 let first = groups.len();
                 groups.extend(patches.chunks(LANES).map(Group::new));
                 let tets = patches[0].tets().start..patches[patches.len() - 1].tets().end;
-                let row = first_row(tets.start);
+                let ([first_row, rows_of_tet], constitutive) = (rows_of(tets.start), Constitutive::new(material));
                 parts.push(Part {
                     groups: first..groups.len(),
                     patches: begin..begin + patches.len(),
-                    rows: row..row + material.model.state_rows() * tets.len(),
+                    rows: first_row..first_row + rows_of_tet * tets.len(),
+                    rows_of_tet,
                     tets,
-                    material: Constitutive::new(material),
+                    material: constitutive,
+                    flow: material.plasticity.map(|rule| Flow { rule, material: constitutive }),
                     stiffness_damping: material.stiffness_damping,
+                    frame: frame(&same[0]),
                 });
                 begin += patches.len();
             }
@@ -281,6 +297,46 @@ impl<const N: usize, const P: usize> Register<'_, N, P> {
         gradients
     }
 
+    /// The same from the shape to which the elements would return, given U_p^-1 - I where they flow
+    /// ([`crate::material::Plasticity`]).
+    #[inline(always)]
+    fn reshaped<S: Simd>(&self, simd: S, point: usize, flowed: &Option<Matrix<S>>) -> [Vector<S>; N] {
+        let mut gradients = self.gradients(simd, point);
+        if let Some(change) = flowed {
+            for gradient in &mut gradients {
+                *gradient = plus(gradient, Lanes::splat(simd, 1.0), &times_vector(change, gradient));
+            }
+        }
+        gradients
+    }
+
+    /// U_p^-1 - I at a point where the elements flow; `state` gives a row of those of the part.
+    #[inline(always)]
+    fn flowed<S: Simd>(&self, simd: S, point: usize, state: impl Fn(usize) -> [f64; 4]) -> Option<Matrix<S>> {
+        self.part.flow.as_ref()?;
+        let place = |lane: usize| (self.tet(lane, point) + 1) * self.part.rows_of_tet - PLASTIC_ROWS;
+        Some(plastic_change(&[load(simd, |lane| state(place(lane))), load(simd, |lane| state(place(lane) + 1))]))
+    }
+
+    /// Takes what the elements remember of a point to the start of a step [s], for all tets that keep it.
+    #[inline(always)]
+    fn flow<S: Simd>(&self, flow: &Flow, gradient: &Matrix<S>, dt: f64, point: usize, states: &mut [[f64; 4]]) {
+        let rows = self.part.rows_of_tet;
+        let has_point = |lane: usize| point < self.group.n_points[self.lanes[0] + lane] as usize;
+        let rows_of = |lane: usize| {
+            let first = rows * self.tet(lane, point);
+            first..if has_point(lane) { first + rows } else { first }
+        };
+        flow.advance(gradient, dt, self.lanes[1], states, rows_of);
+        for lane in (0..self.lanes[1]).filter(|lane| has_point(*lane)) {
+            for k in (P..self.group.n_tets[self.lanes[0] + lane] as usize - point).step_by(P) {
+                let from = rows_of(lane);
+                let to = from.start + rows * k;
+                states.copy_within(from, to);
+            }
+        }
+    }
+
     /// Displacements and velocities of the nodes.
     #[inline(always)]
     fn motions<S: Simd>(&self, simd: S, motions: &[NodeMotion]) -> [[Vector<S>; N]; 2] {
@@ -369,24 +425,30 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     // follow from.
     let mut turned = [[[zero; 3]; N]; P];
     let mut points: Points<S, M, P> = [None; P];
+    let mut flowed = [None; P];
+    let begins = inputs.follow && inputs.iterate.is_none_or(|iterate| iterate.is_first);
     for p in 0..P {
-        let gradients = of.gradients(simd, p);
-        let gradient = Patch::<N, P>::gradient(&gradients, &displacements);
+        if let Some(flow) = of.part.flow.as_ref().filter(|_| begins) {
+            of.flow(flow, &Patch::<N, P>::gradient(&of.gradients(simd, p), &displacements), inputs.dt, p, out.states);
+        }
+        flowed[p] = of.flowed(simd, p, |row| out.states[row]);
+        let gradients = of.reshaped(simd, p, &flowed[p]);
+        let gradient = elastic_gradient(simd, &gradients, &displacements, &flowed[p]);
         let mut q = load(simd, |lane| out.rotations[of.tet(lane, p)]);
         if inputs.follow {
-            q = rotation::follow(q, &plus_identity(&gradient));
+            q = of.part.frame.map_or_else(|| rotation::follow(q, &plus_identity(&gradient)), |frame| load(simd, |_| frame));
             of.remember(p, q, |tet, q| out.rotations[tet] = q);
         }
         let rotation = rotation::matrices(&q);
         let mut state = [[zero; 4]; MAX_STATE_ROWS];
         let state = &mut state[..M::STATE_ROWS];
         for (row, state) in state.iter_mut().enumerate() {
-            *state = load(simd, |lane| out.states[of.tet(lane, p) * M::STATE_ROWS + row]);
+            *state = load(simd, |lane| out.states[of.tet(lane, p) * of.part.rows_of_tet + row]);
         }
-        if inputs.follow && M::STATE_ROWS > 0 && inputs.iterate.is_none_or(|iterate| iterate.is_first) {
+        if begins && M::STATE_ROWS > 0 {
             deviatoric.advance(&gradient, &rotation, inputs.dt, state);
             for (row, state) in state.iter().enumerate() {
-                of.remember(p, *state, |tet, state| out.states[tet * M::STATE_ROWS + row] = state);
+                of.remember(p, *state, |tet, state| out.states[tet * of.part.rows_of_tet + row] = state);
             }
         }
         let v = of.number(simd, &of.group.volumes[p]);
@@ -446,7 +508,7 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let mut blocks = [[[zero; 3]; 3]; N];
         for (p, point) in points.iter().enumerate() {
             if let Some(point) = point {
-                general(deviatoric, point, &of.gradients(simd, p), j, factor, &mut blocks);
+                general(deviatoric, point, &of.reshaped(simd, p, &flowed[p]), j, factor, &mut blocks);
             }
         }
         for i in 0..j {
@@ -457,6 +519,24 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
             out.edges.set(of.patch * n_edges + Patch::<N, P>::edge_number(i, j), n_edges, of.lanes[1], &block, zero);
         }
     }
+}
+
+/// F_e - I at a point, given gradients of [`Register::reshaped`].
+#[inline(always)]
+fn elastic_gradient<S: Simd, const N: usize>(
+    simd: S,
+    gradients: &[Vector<S>; N],
+    displacements: &[Vector<S>; N],
+    flowed: &Option<Matrix<S>>,
+) -> Matrix<S> {
+    // (How many points there are is no matter here.)
+    let mut gradient = Patch::<N, 1>::gradient(gradients, displacements);
+    if let Some(change) = flowed {
+        for (row, change) in gradient.iter_mut().zip(change) {
+            *row = plus(row, Lanes::splat(simd, 1.0), change);
+        }
+    }
+    gradient
 }
 
 /// `sum += a x`

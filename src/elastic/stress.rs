@@ -41,11 +41,10 @@ pub fn strain_energy(model: &Model, state: &State) -> f64 {
             }
             continue;
         }
-        let state_of = |tet: usize| own_rows(model.material(&model.tets[tet]), rows[tet]);
         let cells = if body.element == ElementKind::Averaged { &model.cells[body.patches.clone()] } else { &[] };
         let tets10 = if body.element == ElementKind::Quadratic { &model.tets10[body.patches.clone()] } else { &[] };
-        energy += cells.iter().map(|patch| patch_energy(patch, &constitutive, state, state_of)).sum::<f64>();
-        energy += tets10.iter().map(|patch| patch_energy(patch, &constitutive, state, state_of)).sum::<f64>();
+        energy += cells.iter().map(|patch| patch_energy(patch, model, &state.displacements, &rows)).sum::<f64>();
+        energy += tets10.iter().map(|patch| patch_energy(patch, model, &state.displacements, &rows)).sum::<f64>();
     }
     energy
 }
@@ -63,9 +62,13 @@ impl Deformed {
         Self { rotation: nearest_rotation(&(gradient + Mat3::identity())), gradient, remembered }
     }
 
-    /// Of a tet, from the shape to which it has flowed.
+    /// Of a point with the displacement gradient `total`, from the shape to which it has flowed.
+    fn of_point(total: &Mat3, material: &Material, rows: &[[f64; 4]]) -> Self {
+        Self::new(material.plastic_rows(rows).elastic_gradient(total), own_rows(material, rows))
+    }
+
     fn of_tet(tet: &Tet, material: &Material, displacements: &[Vec3], rows: &[[f64; 4]]) -> Self {
-        Self::new(material.plastic_rows(rows).elastic_gradient(&gradient(tet, displacements)), own_rows(material, rows))
+        Self::of_point(&gradient(tet, displacements), material, rows)
     }
 
     fn ask<T>(&self, f: impl Fn(&Deformation<Scalar>) -> T) -> Option<T> {
@@ -75,37 +78,34 @@ impl Deformed {
 }
 
 /// Gradient of the node vectors `a` at a point of an element.
-fn patch_gradient<const N: usize, const P: usize>(patch: &Patch<N, P>, point: usize, a: &[Vec3]) -> Mat3 {
+pub fn patch_gradient<const N: usize, const P: usize>(patch: &Patch<N, P>, point: usize, a: &[Vec3]) -> Mat3 {
     let first = a[patch.nodes[0] as usize];
     (1..N).map(|c| (a[patch.nodes[c] as usize] - first) * patch.gradients[point][c].transpose()).sum()
 }
 
-/// The mean volume change of an element, and its energy at `state` without that of the volume change [J].
+/// The mean volume change of an element, and its energy without that of the volume change [J]; `rows`: the rows of
+/// state of all tets.
 fn patch_parts<const N: usize, const P: usize>(
     patch: &Patch<N, P>,
-    material: &Constitutive,
+    material: &Material,
     displacements: &[Vec3],
-    state_of: impl Fn(usize) -> Vec<Row<Scalar>>,
+    rows: &[&[[f64; 4]]],
 ) -> Option<[f64; 2]> {
     let (mut change, mut energy) = (0.0, 0.0);
-    let deviatoric = material.without_volume_energy();
+    let constitutive = Constitutive::new(material);
+    let deviatoric = constitutive.without_volume_energy();
     for p in 0..patch.n_points() {
-        let deformed = Deformed::new(patch_gradient(patch, p, displacements), state_of(patch.tets().start + p));
-        change += patch.volumes[p] * deformed.ask(|at| material.volume_change(at).0)?;
+        let deformed = Deformed::of_point(&patch_gradient(patch, p, displacements), material, rows[patch.tets().start + p]);
+        change += patch.volumes[p] * deformed.ask(|at| constitutive.volume_change(at).0)?;
         energy += patch.volumes[p] * deformed.ask(|at| deviatoric.energy(at))?;
     }
     Some([change / patch.volume(), energy])
 }
 
-fn patch_energy<const N: usize, const P: usize>(
-    patch: &Patch<N, P>,
-    constitutive: &[Constitutive],
-    state: &State,
-    state_of: impl Fn(usize) -> Vec<Row<Scalar>>,
-) -> f64 {
-    let material = &constitutive[patch.material as usize];
-    let parts = patch_parts(patch, material, &state.displacements, state_of);
-    parts.map_or(f64::NAN, |[change, energy]| energy + patch.volume() * material.volume_energy(change)[0])
+fn patch_energy<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, displacements: &[Vec3], rows: &[&[[f64; 4]]]) -> f64 {
+    let material = &model.materials[patch.material as usize];
+    let of_volume = |change: f64| patch.volume() * Constitutive::new(material).volume_energy(change)[0];
+    patch_parts(patch, material, displacements, rows).map_or(f64::NAN, |[change, energy]| energy + of_volume(change))
 }
 
 /// [`cauchy_stress`] of all tets. Those that are parts of one element have the pressure of their common volume change.
@@ -116,26 +116,31 @@ pub fn cauchy_stresses(model: &Model, displacements: &[Vec3], states: &[[f64; 4]
     let mut stresses: Vec<_> = model.tets.par_iter().with_min_len(256).zip(&rows).map(stress).collect();
     let mut share = |tets: Range<usize>, of_tets: Vec<Option<Mat3>>| stresses[tets].copy_from_slice(&of_tets);
     for cell in &model.cells {
-        share(cell.tets(), patch_stresses(cell, model, displacements));
+        share(cell.tets(), patch_stresses(cell, model, displacements, &rows));
     }
     for tet in &model.tets10 {
-        share(tet.tets(), patch_stresses(tet, model, displacements));
+        share(tet.tets(), patch_stresses(tet, model, displacements, &rows));
     }
     stresses
 }
 
-fn patch_stresses<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, displacements: &[Vec3]) -> Vec<Option<Mat3>> {
-    let material = Constitutive::new(&model.materials[patch.material as usize]);
-    let at_start = || vec![[Lanes::from(0.0); 4]; material.model().state_rows()];
-    let parts = patch_parts(patch, &material, displacements, |_| at_start());
-    let deviatoric = material.without_volume_energy();
-    let of_tet = |tet: &Tet| {
-        let [_, pressure, _] = material.volume_energy(parts?[0]);
-        let deformed = Deformed::new(gradient(tet, displacements), at_start());
-        let piola = deformed.ask(|at| deviatoric.stress(at) + material.volume_change(at).1 * pressure)?;
+fn patch_stresses<const N: usize, const P: usize>(
+    patch: &Patch<N, P>,
+    model: &Model,
+    displacements: &[Vec3],
+    rows: &[&[[f64; 4]]],
+) -> Vec<Option<Mat3>> {
+    let material = &model.materials[patch.material as usize];
+    let constitutive = Constitutive::new(material);
+    let parts = patch_parts(patch, material, displacements, rows);
+    let deviatoric = constitutive.without_volume_energy();
+    let of_tet = |(tet, rows): (&Tet, &&[[f64; 4]])| {
+        let [_, pressure, _] = constitutive.volume_energy(parts?[0]);
+        let deformed = Deformed::of_tet(tet, material, displacements, rows);
+        let piola = deformed.ask(|at| deviatoric.stress(at) + constitutive.volume_change(at).1 * pressure)?;
         to_cauchy(&piola, &(deformed.gradient + Mat3::identity()))
     };
-    model.tets[patch.tets()].iter().map(of_tet).collect()
+    model.tets[patch.tets()].iter().zip(&rows[patch.tets()]).map(of_tet).collect()
 }
 
 /// The rows of state of each tet, none where `rows` ends before.
@@ -181,7 +186,7 @@ fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {
 
 /// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned
 /// where F mirrors.
-fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
+pub(super) fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
     let svd = f.svd(true, true);
     let (mut u, v_t) = (svd.u?, svd.v_t?);
     if (u * v_t).determinant() < 0.0 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::contact::ContactPressure;
 use crate::geometry::MeshError;
+use crate::material::Material;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::model::State;
@@ -49,17 +50,21 @@ pub struct Frame {
     pub contact_pressures: Vec<f32>,
     /// What tets remember beside their rotations, as in [`State::rotations`].
     pub states: Vec<[f64; 4]>,
+    /// The materials, in the order of `model.named_materials`, where they are no longer those of the model.
+    pub materials: Option<Vec<Material>>,
 }
 
 /// Makes frames of one simulation.
 #[derive(Debug)]
 pub struct Frames {
     contact_pressure: ContactPressure,
+    /// Of the model that the frames are of.
+    materials: Vec<Material>,
 }
 
 impl Frames {
     pub fn new(model: &Model) -> Result<Self, MeshError> {
-        Ok(Self { contact_pressure: ContactPressure::new(model)? })
+        Ok(Self { contact_pressure: ContactPressure::new(model)?, materials: materials(model) })
     }
 
     /// The frame of the current state.
@@ -86,6 +91,7 @@ impl Frames {
             contact_pressures: self.contact_pressure.of(model, state).into_iter().map(|p| p as f32).collect(),
             displacements: state.displacements.clone(),
             states: state.rotations[model.tets.len()..].to_vec(),
+            materials: Some(materials(model)).filter(|materials| *materials != self.materials),
         }
     }
 }
@@ -109,6 +115,7 @@ impl Frame {
             attachments: mixed(&self.attachments, &next.attachments, |a, b| std::array::from_fn(|end| vector(&a[end], &b[end]))),
             contact_pressures: mixed(&self.contact_pressures, &next.contact_pressures, |a, b| single(*a, *b)),
             states: mixed(&self.states, &next.states, |a, b| std::array::from_fn(|i| a[i] + (b[i] - a[i]) * part)),
+            materials: next.materials.clone(),
         }
     }
 
@@ -116,6 +123,10 @@ impl Frame {
     pub fn node_positions(&self, model: &Model) -> Vec<Vec3> {
         model.rest_positions.iter().zip(&self.displacements).map(|(x, u)| x + u).collect()
     }
+}
+
+fn materials(model: &Model) -> Vec<Material> {
+    model.named_materials.iter().map(|named| named.material).collect()
 }
 
 fn mixed<T>(a: &[T], b: &[T], mix: impl Fn(&T, &T) -> T) -> Vec<T> {

@@ -16,7 +16,7 @@ use super::{Exporter, Frame, Subject, Written};
 use crate::cancel::CancelToken;
 use crate::output::{OutputError, OutputFile};
 
-/// Writes a recording.
+/// Writes a recording. It has the materials of its start: what is changed later is not in it.
 pub struct Recorder {
     file: OutputFile,
     frames: u64,

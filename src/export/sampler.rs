@@ -32,6 +32,11 @@ impl Sampler {
         Ok(Self { clock, frames: Frames::new(model)?, start: None, before: None })
     }
 
+    /// One whose first frame is at a time [s].
+    pub fn starting_at(start: f64, clock: Clock, model: &Model) -> Result<Self, MeshError> {
+        Ok(Self { start: Some(start), ..Self::new(clock, model)? })
+    }
+
     /// Keeps how everything is if a frame is due before the end of the next step. Frames that are due at its end need
     /// nothing, so that positions can stay on the device.
     pub fn before_step(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {

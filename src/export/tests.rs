@@ -448,6 +448,7 @@ fn still(subject: &Subject) -> Frame {
         attachments: vec![],
         contact_pressures: vec![0.0; model.n_vertices() + model.rigid_bodies[0].vertices.len()],
         states: vec![],
+        materials: None,
     }
 }
 

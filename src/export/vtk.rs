@@ -6,6 +6,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -15,6 +16,7 @@ use super::fields::{node_pressures, single, stresses, surface_pressures, surface
 use super::surfaces::{Carrier, Surfaces};
 use super::{Exporter, Frame, Subject, Written, stem};
 use crate::cancel::CancelToken;
+use crate::material::Material;
 use crate::math::Vec3;
 use crate::model::Model;
 use crate::output::{OutputError, OutputFile, check_writable, create_folder};
@@ -24,6 +26,8 @@ pub struct Series {
     index: PathBuf,
     folder: PathBuf,
     subject: Subject,
+    /// With other materials, which the last frame had.
+    changed: Option<(Vec<Material>, Arc<Model>)>,
     surfaces: Surfaces,
     /// Time and names of each frame's files.
     entries: Vec<(f64, Vec<String>)>,
@@ -37,7 +41,18 @@ impl Series {
         check_writable(&index)?;
         create_folder(&folder)?;
         let surfaces = Surfaces::new(&subject.model);
-        Ok(Self { index, folder, subject: subject.clone(), surfaces, entries: vec![], bytes: 0 })
+        Ok(Self { index, folder, subject: subject.clone(), changed: None, surfaces, entries: vec![], bytes: 0 })
+    }
+
+    /// The model with the materials of a frame.
+    fn model_of(&mut self, frame: &Frame) -> Arc<Model> {
+        let Some(materials) = &frame.materials else { return self.subject.model.clone() };
+        if let Some((_, model)) = self.changed.as_ref().filter(|(known, _)| known == materials) {
+            return model.clone();
+        }
+        let model = Arc::new(self.subject.model.with_materials(materials));
+        self.changed = Some((materials.clone(), model.clone()));
+        model
     }
 
     fn put(&mut self, name: &str, dataset: &Dataset, time: f64) -> Result<String, OutputError> {
@@ -52,12 +67,13 @@ impl Exporter for Series {
     fn write(&mut self, frame: &Frame) -> Result<(), OutputError> {
         let k = self.entries.len();
         let mut names = vec![];
-        let pressures = node_pressures(&self.subject.model, frame);
-        if !self.subject.model.tets.is_empty() {
-            let tets = tets(&self.subject.model, frame, &pressures);
+        let model = self.model_of(frame);
+        let pressures = node_pressures(&model, frame);
+        if !model.tets.is_empty() {
+            let tets = tets(&model, frame, &pressures);
             names.push(self.put(&format!("tets_{k:05}.vtu"), &tets, frame.time)?);
         }
-        let surfaces = polygons(&self.subject.model, &self.surfaces, frame, &pressures);
+        let surfaces = polygons(&model, &self.surfaces, frame, &pressures);
         names.push(self.put(&format!("surfaces_{k:05}.vtp"), &surfaces, frame.time)?);
         self.entries.push((frame.time, names));
         OutputFile::save(&self.index, index(&self.entries).as_bytes())

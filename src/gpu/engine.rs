@@ -288,8 +288,8 @@ impl Backend for DeviceBackend {
             *dv = inverse * rhs;
         }
         self.bring_laws(step, true);
-        let Self { staging, buffers, held, rigid_rhs, groups, .. } = self;
-        staging.put(buffers.get("params"), 0, &[params_data(model, params, loads, groups)]);
+        let Self { staging, buffers, held, rigid_rhs, groups, tiles, .. } = self;
+        staging.put(buffers.get("params"), 0, &[params_data(model, &tiles.within_budget(model, params, loads), loads, groups)]);
         held.put(staging, buffers, model, loads);
         let rigid = 16 * model.n_nodes() as u64;
         let vectors = |v: &[Vec3]| v.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>();
@@ -301,9 +301,10 @@ impl Backend for DeviceBackend {
 
     fn linearise(&mut self, step: &StepInputs, _: &mut StepReport) -> Result<(), StepError> {
         self.is_fresh = true;
-        let Self { staging, buffers, groups, .. } = self;
+        let Self { staging, buffers, groups, tiles, .. } = self;
         // The linear systems are solved ever finer.
-        staging.put(buffers.get("params"), 0, &[params_data(step.model, step.params, step.loads, groups)]);
+        let &StepInputs { model, params, loads, .. } = step;
+        staging.put(buffers.get("params"), 0, &[params_data(model, &tiles.within_budget(model, params, loads), loads, groups)]);
         self.bring_laws(step, false);
         self.bring_iterate(step, step.iterate.unwrap_or_default());
         Ok(())

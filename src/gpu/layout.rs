@@ -37,11 +37,12 @@ shared_constants! {
     pub MAX_GRABS: usize = crate::model::MAX_GRABS;
     /// Neither row nor column nor island nor tet.
     pub NONE: u32 = u32::MAX;
-    /// What a tet is: an element that follows its rotation, one that is given it (`elastic::Degeneration`), or where a
-    /// patch keeps a point.
+    /// What a tet is: an element that follows its rotation, one that is given it (`elastic::Degeneration`,
+    /// `elastic::frames`), or where a patch keeps a point that follows its own or is given it.
     pub TET_FOLLOWS: u32 = 0;
     pub TET_TURNED: u32 = 1;
     pub TET_POINT: u32 = 2;
+    pub TET_TURNED_POINT: u32 = 3;
 }
 
 shared_struct! {

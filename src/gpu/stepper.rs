@@ -13,8 +13,9 @@ use super::layout::{ControlData, MAX_GRABS, ParamsData, joined, split, three, ve
 use super::limits::MAX_WHOLE_NODES;
 use super::readback::{ReadbackBuffer, Stopwatch, read};
 use super::staging::UploadStaging;
-use super::tiles::Tiles;
+use super::tiles::{CORES_OF_DEVICE, Tiles};
 use super::upload::{Groups, controls, params_data, upload_model_unless};
+use crate::budget::TET_WORK;
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
 use crate::model::Model;
@@ -205,7 +206,9 @@ impl GpuStepper {
         self.known.clear();
         self.watched = watched_nodes(loads.grabs.iter().take(MAX_GRABS).map(|grab| &grab.point));
         let mut report = StepReport { round_trips: std::mem::take(&mut self.round_trips), ..StepReport::default() };
-        self.write_loads(params, loads);
+        loads.budget.spend(TET_WORK * self.model.tets.len() as u64);
+        let affordable = self.tiles.within_budget(&self.model, params, loads);
+        self.write_loads(&affordable, loads);
         self.surface = (self.surface + 1) % self.skins.len();
         let mut encoder = self.encoder();
         self.staging.record(&mut encoder).map_err(|error| self.lost(&error))?;
@@ -238,10 +241,14 @@ impl GpuStepper {
             return Err(self.not_finite(fault));
         }
         self.learn(&watched);
-        self.count_bytes(params, &controls);
+        self.count_bytes(params, loads, &controls);
         report.device_work = std::mem::take(&mut self.work);
         report.converged = true;
         report.choice = Choice { method: params.method, reason: "nothing can touch in this scene" };
+        // What the budget has ended is accepted as it is, as nothing can cross.
+        let is_cut = |control: &ControlData| control.converged == 0 && control.iterations >= affordable.max_iterations;
+        let is_limited = affordable.max_iterations < params.max_iterations && controls.iter().any(is_cut);
+        report.limited = is_limited.then_some(0);
         for control in &controls {
             report.join(StepReport {
                 iterations: control.iterations,
@@ -303,12 +310,13 @@ impl GpuStepper {
         });
     }
 
-    /// What the stages before the contacts have moved.
-    fn count_bytes(&mut self, params: &Params, controls: &[ControlData]) {
+    /// What the stages before the contacts have moved; the solve counts as work of the step.
+    fn count_bytes(&mut self, params: &Params, loads: &Loads, controls: &[ControlData]) {
         let [elements, assembly] = bytes_of_system(&self.model);
         let [iteration, start] = self.tiles.bytes_of_iteration(&self.model, params.is_two_level());
         let iterations = controls.iter().map(|control| control.iterations).max().unwrap_or(0);
         let solve = start + u64::from(iterations) * iteration;
+        loads.budget.spend(solve / CORES_OF_DEVICE);
         for (stage, bytes) in [("elements", elements), ("assembly", assembly), ("elastic solve", solve)] {
             self.work.add(stage, StageWork { bytes, ..StageWork::default() });
         }
@@ -442,6 +450,8 @@ impl GpuStepper {
             contacts: WarmStart::default(),
             // Where nothing touches nothing is told apart.
             tangled: vec![false; self.model.bodies.len()],
+            tangled_times: vec![0.0; self.model.bodies.len()],
+            proofs: vec![],
             history: History::default(),
         })
     }

@@ -3,6 +3,7 @@
 mod budgets;
 mod patches;
 pub mod shaders;
+mod stresses;
 
 use std::sync::Arc;
 

@@ -7,10 +7,10 @@ use super::layout::{BlockData, MemberData, NONE, Pattern, ShareData, TileData};
 use super::limits::{MAX_WHOLE_NODES, MAX_WHOLE_TILES};
 use super::upload::Groups;
 use super::wgsl::WordTable;
+use crate::budget::Allowance;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::elastic::{Aggregates, SAMPLES, coarse_factors};
-use crate::model::Model;
-use crate::model::Params;
+use crate::model::{Loads, Model, Params};
 
 pub struct Tiles {
     /// Of all bodies.
@@ -23,6 +23,8 @@ pub struct Tiles {
     uploaded: Option<f64>,
 }
 
+/// A device reads as fast as so many cores, at least.
+pub const CORES_OF_DEVICE: u64 = 8;
 /// Inverses of this many time steps are kept.
 const KEPT: usize = 2;
 /// Vectors of the block of a pair of aggregates.
@@ -98,6 +100,13 @@ impl Tiles {
         let iteration = blocks + coarse + diagonals + 16 * model.n_nodes() * (3 + 11 + 2);
         // The start value is read, r written; then r is read, b read twice, u written.
         [iteration as u64, (blocks + coarse + diagonals + 16 * model.n_nodes() * (6 + 2)) as u64]
+    }
+
+    /// `params` with no more iterations of a solve than the budget of the step has left.
+    pub fn within_budget(&self, model: &Model, params: &Params, loads: &Loads) -> Params {
+        let [iteration, _] = self.bytes_of_iteration(model, params.is_two_level());
+        let affordable = Allowance::of_island(loads.budget.left(), 1, 1.0).iterations(iteration / CORES_OF_DEVICE);
+        Params { max_iterations: params.max_iterations.min(affordable), ..*params }
     }
 
     /// Brings the inverses for the time step of `params` to the device, unless they are there or not asked for.

@@ -6,7 +6,7 @@ mod tests;
 
 use bytemuck::Zeroable;
 
-pub use elements::{Laws, patches, tets};
+pub use elements::{Laws, gradients, patches, tets};
 
 use super::device::DeviceError;
 use super::kernel::Buffers;
@@ -49,7 +49,7 @@ pub fn upload_model_unless(buffers: &mut Buffers, model: &Model, cancel: &Cancel
     cancel.check()?;
     buffers.upload("patches", &patches(model, laws))?;
     buffers.upload("patch_nodes", &elements::nodes(model))?;
-    buffers.upload("patch_gradients", &elements::gradients(model))?;
+    buffers.upload("patch_gradients", &elements::gradients(model, laws))?;
     cancel.check()?;
     buffers.upload("nodes", &nodes(model, |node| model.mass_damping(node)))?;
     cancel.check()?;

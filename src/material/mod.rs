@@ -60,9 +60,9 @@ pub struct Material {
 pub const DEGENERATION_ROWS: usize = 1;
 
 impl Material {
-    /// It flows, has limits of stretch or a degeneration ratio, which elements of several tets do not know.
+    /// It has limits of stretch or a degeneration ratio, which elements of several tets do not know.
     pub fn is_for_linear_tets(&self) -> bool {
-        self.plasticity.is_some() || self.stretch_limits.is_some() || self.degeneration_ratio.is_some()
+        self.stretch_limits.is_some() || self.degeneration_ratio.is_some()
     }
 }
 

@@ -88,8 +88,15 @@ impl Model {
     /// The model with another material of this name; none if it has no such material.
     pub fn with_material(&self, named: &NamedMaterial) -> Option<Self> {
         let place = self.named_materials.iter().position(|known| known.name == named.name)?;
+        let mut all: Vec<Material> = self.named_materials.iter().map(|known| known.material).collect();
+        all[place] = named.material;
+        Some(self.with_materials(&all))
+    }
+
+    /// The model with other materials, in the order of its [`named_materials`](Self::named_materials).
+    pub fn with_materials(&self, all: &[Material]) -> Self {
         let mut model = self.clone();
-        model.named_materials[place].material = named.material;
+        model.named_materials.iter_mut().zip(all).for_each(|(named, material)| named.material = *material);
         let Self { materials, derivations, named_materials, bodies, .. } = &mut model;
         for (material, derivation) in materials.iter_mut().zip(&*derivations) {
             *material = derivation.of(&named_materials[derivation.named as usize].material);
@@ -98,7 +105,7 @@ impl Model {
             body.material = body.derivation.of(&named_materials[body.derivation.named as usize].material);
         }
         model.weigh();
-        Some(model)
+        model
     }
 
     /// The materials of a body, its own first, and which of them each of its tets is made of. Tets that are simulated

@@ -25,7 +25,7 @@ pub use motion::{Keyframe, Keyframes, Motion};
 pub use obstacle::Obstacle;
 pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Integration, Params, Preconditioner};
 pub use rigid::{Mobility, RigidBody};
-pub use state::{History, RigidState, State, StepSpan};
+pub use state::{History, InjectivityProof, RigidState, State, StepSpan};
 pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 
 use std::ops::Range;

@@ -29,9 +29,22 @@ pub struct State {
     /// Of each deformable body, whether it may pass through itself or be inside out. Contact keeps surfaces apart by
     /// induction, and would hold such a body as it is. Until a step ends with its surface whole and its elements about
     /// as large as at rest, a tangled body meets others, but not itself, and is elastic as
-    /// [`Material::recovering`](crate::material::Material::recovering) says.
+    /// [`Material::recovering`](crate::material::Material::recovering) and `elastic::frames` say.
     pub tangled: Vec<bool>,
+    /// How long each of them has been so [s]; 0 of others.
+    pub tangled_times: Vec<f64>,
+    /// Of each deformable body, how it is known not to touch itself; empty where nothing is known.
+    pub proofs: Vec<InjectivityProof>,
     pub history: History,
+}
+
+/// Why a body cannot touch itself, and when that was looked for: see `contact::generate::InjectivityCertificate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InjectivityProof {
+    /// About which all tets are hardly turned, if there is one.
+    pub rotation: Option<Mat3>,
+    /// Steps since it was looked for.
+    pub age: u32,
 }
 
 /// What a step of second order begins with besides; empty where the last step was of another kind.
@@ -163,6 +176,8 @@ impl State {
             contacts: WarmStart::default(),
             attachment_forces: vec![Vec3::zeros(); model.attachments.len()],
             tangled: vec![false; model.bodies.len()],
+            tangled_times: vec![0.0; model.bodies.len()],
+            proofs: vec![],
             history: History::default(),
         }
     }

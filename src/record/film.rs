@@ -56,9 +56,9 @@ impl Clock {
         Self { frames_per_second, n_taken: 0 }
     }
 
-    /// The number of frames up to a time [s] from the start, the frame at that time included.
+    /// The number of frames up to a time [s] from the start, the frame at that time included; none before the start.
     pub fn frames_until(&self, time: f64) -> u64 {
-        (time * self.frames_per_second + FRAME_TOLERANCE).floor().max(0.0) as u64 + 1
+        ((time * self.frames_per_second + FRAME_TOLERANCE).floor() + 1.0).max(0.0) as u64
     }
 
     /// The frames that are missing at a time [s] since the start. They count as taken.

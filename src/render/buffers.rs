@@ -10,6 +10,7 @@ use super::embedded::Embedded;
 use super::geometry::{GivenNormals, SplitSurface, space_order, split_creases};
 use super::layers::{border, layers};
 use super::maps::Maps;
+use super::node_colors::NodeColors;
 use super::palette::Rgb;
 use super::pipelines::Pipelines;
 use super::shapes;
@@ -33,6 +34,8 @@ pub struct StageBuffers {
     /// Current colours of tets with their layers, and whether they stand for values.
     pub colors_of_tets: Vec<u32>,
     pub is_colored: bool,
+    /// Colours between nodes, where these have values.
+    pub node_colors: Option<NodeColors>,
     pub tets: Vec<[u32; 4]>,
     /// Current nodes, if the host knows them.
     pub host_nodes: Option<Vec<[f32; 4]>>,
@@ -160,6 +163,7 @@ impl StageBuffers {
             n_tets: tets.len() as u32,
             colors_of_tets: colors_of_tets.clone(),
             is_colored: false,
+            node_colors: None,
             host_nodes: None,
             tets,
             n_indices: 3 * triangles.len() as u32,
@@ -207,6 +211,7 @@ impl StageBuffers {
     pub fn set_colors(&mut self, queue: &wgpu::Queue, colors: Option<PointColors>) {
         let Self { drawn, split, body_colors: [of_vertices, of_tets], layers, colors_of_tets, .. } = self;
         self.is_colored = colors.is_some();
+        self.node_colors = colors.as_ref().and_then(NodeColors::of);
         let table = colors.map(|colors| colors.table.map(Rgb::packed));
         match (colors, table) {
             (Some(PointColors { vertices, tets, .. }), Some(table)) => {

@@ -104,31 +104,47 @@ fn add_bodies(stage: &StageBuffers, plane: &Plane, options: &ViewOptions, vertic
             (None, _) => {}
         }
         let cap = |t: u32| {
-            let corners = stage.tets[t as usize].map(|node| Vec3::from_slice(&nodes[node as usize][..3]));
+            let corners = corners_of(stage, nodes, t);
             let middle = corners.iter().sum::<Vec3>() / 4.0;
             let section = tet_section(&corners.map(|corner| middle + options.tet_size * (corner - middle)), plane);
             let (mut triangles, mut vertices) = (vec![], vec![]);
+            if section.is_empty() {
+                return vertices;
+            }
             match &outline {
                 Some(outline) => outline.add_within(&section, &mut triangles),
                 None => triangles.extend(fan(&section)),
             }
-            cover(triangles.into_iter(), plane, cap_color(stage, t), 0.0, &mut vertices);
+            let color = cap_color(stage, t, corners, outline.is_some());
+            cover(triangles.into_iter(), plane, color, 0.0, &mut vertices);
             vertices
         };
         let is_shown = |t: &u32| (stage.colors_of_tets[*t as usize] >> 24) as u8 >= options.peeled;
         vertices.par_extend(tets.clone().into_par_iter().with_min_len(4096).filter(is_shown).flat_map_iter(cap));
         if let (Some(embedded), Some(outline)) = (embedded, &outline) {
-            outline.beyond(embedded.faces(nodes), |t, triangle| cover([triangle].into_iter(), plane, cap_color(stage, t), 0.0, vertices));
+            outline.beyond(embedded.faces(nodes), |t, triangle| {
+                let color = cap_color(stage, t, corners_of(stage, nodes, t), true);
+                cover([triangle].into_iter(), plane, color, 0.0, vertices);
+            });
         }
     }
     (clipped, open)
 }
 
-/// The colour of the section of a tet.
-fn cap_color(stage: &StageBuffers, tet: u32) -> u32 {
+/// Where the corners of a tet are [m].
+fn corners_of(stage: &StageBuffers, nodes: &[[f32; 4]], tet: u32) -> [Vec3; 4] {
+    stage.tets[tet as usize].map(|node| Vec3::from_slice(&nodes[node as usize][..3]))
+}
+
+/// The colours of the section of a tet: one, or those between its nodes where it is that of a surface, whose colours
+/// they continue.
+fn cap_color(stage: &StageBuffers, tet: u32, corners: [Vec3; 4], is_of_surface: bool) -> impl Fn(Vec3) -> u32 {
+    let between = stage.node_colors.as_ref().filter(|_| is_of_surface);
+    let between = between.map(|colors| colors.within(stage.tets[tet as usize], &corners));
     // What stands for a value is not varied.
     let vary = if stage.is_colored { 1.0 } else { 1.0 - 0.5 * VARIES + VARIES * (tet as f32 * 0.618_034).fract() };
-    varied(stage.colors_of_tets[tet as usize], vary)
+    let of_tet = varied(stage.colors_of_tets[tet as usize], vary);
+    move |p| between.as_ref().map_or(of_tet, |colors| colors.at(p))
 }
 
 fn add_rigids(stage: &StageBuffers, transforms: &[Mat4], plane: &Plane, vertices: &mut Vec<Vertex>) {
@@ -140,13 +156,14 @@ fn add_rigids(stage: &StageBuffers, transforms: &[Mat4], plane: &Plane, vertices
         let of_thing = Plane { normal: local.truncate(), distance: -local.w };
         add_surface_section(surface, &of_thing, &mut triangles);
         let world = triangles.drain(..).map(|triangle| triangle.map(|p| transform.transform_point3(p)));
-        cover(world, plane, color, 1.0, vertices);
+        cover(world, plane, |_| color, 1.0, vertices);
     }
 }
 
-fn cover(triangles: impl Iterator<Item = [Vec3; 3]>, plane: &Plane, color: u32, satin: f32, vertices: &mut Vec<Vertex>) {
+/// `color`: of each point.
+fn cover(triangles: impl Iterator<Item = [Vec3; 3]>, plane: &Plane, color: impl Fn(Vec3) -> u32, satin: f32, vertices: &mut Vec<Vertex>) {
     let normal = plane.normal.to_array();
-    let vertex = |p: Vec3| Vertex { position: p.to_array(), color, normal, satin };
+    let vertex = |p: Vec3| Vertex { position: p.to_array(), color: color(p), normal, satin };
     vertices.extend(triangles.flatten().map(vertex));
 }
 

@@ -18,6 +18,7 @@ mod layers;
 mod layouts;
 mod maps;
 mod marks;
+mod node_colors;
 mod options;
 mod outline;
 mod palette;

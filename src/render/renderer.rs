@@ -116,7 +116,8 @@ impl Renderer {
     pub fn set_colors(&mut self, colors: Option<PointColors>) -> Result<(), RenderError> {
         for (given, expected, what) in colors.iter().flat_map(|colors| {
             let vertices = (colors.vertices.len(), self.stage.around.n_vertices, "surface vertices");
-            [vertices, (colors.tets.len(), self.stage.n_tets, "tets")]
+            let nodes = if colors.nodes.is_empty() { 0 } else { self.stage.n_nodes };
+            [vertices, (colors.tets.len(), self.stage.n_tets, "tets"), (colors.nodes.len(), nodes, "nodes")]
         }) {
             if given != expected as usize {
                 return Err(RenderError::Count { what, given, expected: expected as usize });

@@ -217,6 +217,9 @@ pub struct PointColors<'a> {
     pub vertices: &'a [u8],
     /// Of the tets of all soft bodies, for the view of the inside.
     pub tets: &'a [u8],
+    /// Of the finite-element nodes: surfaces that are cut open are covered in the colours between them, or in those of
+    /// the tets where there are none.
+    pub nodes: &'a [u8],
     pub table: &'a [Rgb; 256],
 }
 

@@ -473,7 +473,7 @@ fn bodies_are_cut_open_and_peeled_and_edges_are_seen_through() {
         // Also where elements are coloured by a field.
         let (tets, table) = (vec![0; block.tets.len()], [Rgb::hex(0xe03020); 256]);
         let vertices = vec![0; stage.rest_positions.len()];
-        renderer.set_colors(Some(PointColors { vertices: &vertices, tets: &tets, table: &table })).unwrap();
+        renderer.set_colors(Some(PointColors { vertices: &vertices, tets: &tets, nodes: &[], table: &table })).unwrap();
         let mut shown = |options: ViewOptions| red(&capture(&mut renderer, &options));
         assert!(shown(ViewOptions { peeled: 1, ..whole }) < shown(whole));
         // Of a box of twelve triangles little but lines is left.

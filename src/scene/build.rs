@@ -149,7 +149,7 @@ fn message(fault: Fault, file: Option<&str>) -> String {
                            method = \"voxel\", or a box"
                 .into()
         }
-        Fault::Flows => "a material that flows (yield_strain), has limits of stretch (min_stretch, max_stretch) or a degeneration_ratio needs tets that are elements of their \
+        Fault::Linear => "a material that has limits of stretch (min_stretch, max_stretch) or a degeneration_ratio needs tets that are elements of their \
                          own; take element = \"linear\", or remove those values"
             .into(),
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
@@ -355,7 +355,7 @@ impl Builder<'_> {
     }
 
     fn fault(&self, body: &BodyContent, fault: Fault) -> SceneError {
-        if let (Fault::NoCells | Fault::Flows, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
+        if let (Fault::NoCells | Fault::Linear, Role::Deformable { element_origin, .. }) = (&fault, &body.role) {
             return self.error(*element_origin, &format!("body.{}.element", body.name), message(fault, None));
         }
         if let (Fault::Mesh(error), true) = (&fault, self.scene.document.generated) {

@@ -58,8 +58,8 @@ pub enum Fault {
     UnknownBuiltin,
     /// Averaged elements are asked for, and there are no cells of a lattice.
     NoCells,
-    /// Elements of several tets are asked for, of a material that flows or has limits of stretch.
-    Flows,
+    /// Elements of several tets are asked for, of a material that has limits of stretch or a degeneration ratio.
+    Linear,
     /// A vertex of a collision surface so far [m] out of the tets that it cannot be meant.
     Outside {
         vertex: usize,
@@ -130,8 +130,8 @@ const LOCKING: f64 = 0.4;
 struct Elements {
     asked: Option<ElementKind>,
     locks: bool,
-    /// Some tets flow or have limits of stretch, which tets that are elements alone know.
-    flows: bool,
+    /// Some tets have limits of stretch or a degeneration ratio, which tets that are elements alone know.
+    is_linear: bool,
 }
 
 impl Elements {
@@ -139,20 +139,20 @@ impl Elements {
         match &body.role {
             Role::Deformable { material, regions, element, .. } => {
                 let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING;
-                let flows = |named: &NamedMaterial| named.material.is_for_linear_tets();
+                let is_linear = |named: &NamedMaterial| named.material.is_for_linear_tets();
                 let any = |of: &dyn Fn(&NamedMaterial) -> bool| {
                     of(material) || regions.iter().filter_map(|region| region.material.as_ref()).any(of)
                 };
-                Self { asked: *element, locks: any(&locks), flows: any(&flows) }
+                Self { asked: *element, locks: any(&locks), is_linear: any(&is_linear) }
             }
-            _ => Self { asked: None, locks: false, flows: false },
+            _ => Self { asked: None, locks: false, is_linear: false },
         }
     }
 
     /// `is_lattice`: the tets are cells of a lattice; `is_curved`: a file has tets of ten nodes.
     fn kind(self, is_lattice: bool, is_curved: bool) -> ElementKind {
         self.asked.unwrap_or(match (self.locks, is_lattice) {
-            _ if self.flows => ElementKind::Linear,
+            _ if self.is_linear => ElementKind::Linear,
             _ if is_curved => ElementKind::Quadratic,
             (false, _) => ElementKind::Linear,
             (true, true) => ElementKind::Averaged,
@@ -185,8 +185,8 @@ fn solid(body: &BodyContent, folder: Option<&Path>, cancel: &CancelToken) -> Res
         }
         ref shape => Solid::new(elements.of_tets(shape_tets(shape), false)?, None),
     };
-    if elements.flows && solid.element != ElementKind::Linear {
-        return Err(Fault::Flows);
+    if elements.is_linear && solid.element != ElementKind::Linear {
+        return Err(Fault::Linear);
     }
     solid.shift = anchor_point(body.anchor, &solid.surface_bounds());
     let shift = solid.shift;

@@ -6,7 +6,7 @@ use super::grab::Held;
 use super::{Command, CommandError, CommandLog, Simulation, SimulationError};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
-use crate::model::{FixedParts, Friction, NamedMaterial, Params, RigidState, State, WarmContact};
+use crate::model::{FixedParts, Friction, InjectivityProof, NamedMaterial, Params, RigidState, State, WarmContact};
 use crate::step::StepError;
 
 /// The exact state at the end of a step, and all that acts on it: what [`Simulation::save`] writes, in memory.
@@ -70,6 +70,7 @@ impl Checkpoint {
             + rotations.len() * size_of::<[f64; 4]>()
             + rigid_bodies.len() * size_of::<RigidState>()
             + contacts.entries.len() * size_of::<WarmContact>()
+            + self.state.proofs.len() * size_of::<InjectivityProof>()
             + self.held.len() * size_of::<Held>()
             + self.materials.len() * size_of::<NamedMaterial>()
     }

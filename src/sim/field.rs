@@ -1,4 +1,4 @@
-//! Scalar fields of a state, for pictures: one number for each vertex of the drawn surfaces and each tet.
+//! Scalar fields of a state, for pictures: one number for each vertex of the drawn surfaces, each tet and each node.
 
 use super::Simulation;
 use crate::contact::{ContactPressure, smooth_pressures};
@@ -39,6 +39,9 @@ pub struct FieldValues {
     pub vertices: Vec<f32>,
     /// Of the tets.
     pub tets: Vec<f32>,
+    /// Of the nodes, from which those of the vertices follow; none of what an element has as a whole: its material and
+    /// its quality.
+    pub nodes: Vec<f32>,
 }
 
 impl Field {
@@ -146,7 +149,9 @@ impl Field {
         let mean = |nodes: &[u32; 4]| nodes.iter().map(|node| of_nodes[*node as usize]).sum::<f64>() / 4.0;
         let tets = of_tets.unwrap_or_else(|| model.tets.iter().map(|tet| mean(&tet.nodes)).collect());
         let single = |values: &[f64]| values.iter().map(|value| *value as f32).collect();
-        FieldValues { field: self, vertices: single(&on_surface(&model.surface, &of_nodes)), tets: single(&tets) }
+        let vertices = single(&on_surface(&model.surface, &of_nodes));
+        let nodes = if self == Self::Quality { vec![] } else { single(&of_nodes) };
+        FieldValues { field: self, vertices, tets: single(&tets), nodes }
     }
 }
 
@@ -177,7 +182,7 @@ fn materials(model: &Model) -> FieldValues {
         of_nodes[nodes[most] as usize]
     };
     let vertices = model.surface.nodes.iter().zip(&model.surface.weights).map(nearest).collect();
-    FieldValues { field: Field::Material, vertices, tets }
+    FieldValues { field: Field::Material, vertices, tets, nodes: vec![] }
 }
 
 /// The eigenvalue of the largest magnitude.

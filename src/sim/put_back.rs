@@ -47,6 +47,7 @@ fn copy(to: &mut State, from: &State, model: &Model, body: BodyRef) {
         to.rotations[rows.clone()].copy_from_slice(&from.rotations[rows]);
     }
     to.tangled[place] = from.tangled[place];
+    to.tangled_times[place] = from.tangled_times[place];
 }
 
 #[cfg(test)]

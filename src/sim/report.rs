@@ -431,18 +431,18 @@ fn names(model: &Model, bodies: &[BodyRef]) -> Vec<String> {
     bodies.iter().map(|body| model.body_name(*body).to_owned()).collect()
 }
 
-/// Hash of all displacements and velocities, those of the last step of second order and what is tangled too, bit by
-/// bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high half folded down so that every bit counts. Rest
-/// positions are constant, so other positions have another hash as well.
+/// Hash of all displacements and velocities, those of the last step of second order, and what is tangled and how long,
+/// bit by bit: FNV-1a [Fowler, Noll & Vo 1991] on 64-bit words, with the high half folded down so that every bit
+/// counts. Rest positions are constant, so other positions have another hash as well.
 pub fn state_hash(state: &State) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let of_rigid = |r: &RigidState| [r.pose.translation.vector, r.pose.rotation.imag(), r.velocity, r.angular_velocity];
-    let tangled = state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
+    let tangled = state.tangled.iter().zip(&state.tangled_times).enumerate().filter(|(_, (is_tangled, _))| **is_tangled);
     let mut take = |bits: u64| {
         hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
         hash ^= hash >> 32;
     };
-    tangled.for_each(|(body, _)| take(body as u64));
+    tangled.for_each(|(body, (_, time))| [body as u64, time.to_bits()].into_iter().for_each(&mut take));
     let History { mean_velocities, previous_velocities, .. } = &state.history;
     let of_nodes = state.displacements.iter().chain(&state.velocities).chain(mean_velocities).chain(previous_velocities).copied();
     for vector in of_nodes.chain(state.rigid_bodies.iter().flat_map(of_rigid)) {

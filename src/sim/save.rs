@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::grab::Held;
+use super::naming::{self, Naming};
 use super::{Command, CommandLog, Simulation, SimulationError};
-use crate::math::{Isometry, Quat, Vec3};
+use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::model::{
-    FixedParts, Friction, History, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact, WarmStart,
+    FixedParts, Friction, History, InjectivityProof, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact,
+    WarmStart,
 };
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
@@ -59,6 +61,9 @@ struct Header {
     /// Deformable bodies that are tangled, ascending; none in files from before there were any.
     #[serde(default)]
     tangled: Vec<usize>,
+    /// Bits of how long each of them has been so [s]; none in files from before it counted.
+    #[serde(default)]
+    tangled_time_bits: Vec<u64>,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
@@ -68,6 +73,10 @@ struct Header {
     /// Bits of the time step [s] of the history of a step of second order; none where there is no history.
     #[serde(default)]
     history_bits: Option<u64>,
+    /// Deformable bodies of which is known whether they can touch themselves: all or, in files from before that was
+    /// kept, none.
+    #[serde(default)]
+    proofs: usize,
     /// None before format 4.
     #[serde(default)]
     params: Option<Params>,
@@ -99,6 +108,8 @@ const CONTACT_SIZE: usize = 11;
 const CONTACT_SIZE_2: usize = 8;
 /// Numbers of a rigid body: pose and two velocities.
 const RIGID_SIZE: usize = 13;
+/// Numbers of a proof that a body cannot touch itself: its rotation, zeros if there is none, and its age.
+const PROOF_SIZE: usize = 10;
 const CHECKSUM_BYTES: usize = 8;
 
 /// Kinds of pairs as files before format 4 number them.
@@ -109,8 +120,15 @@ fn old_pair_kinds() -> Vec<String> {
 impl Simulation {
     /// Writes the state and all that acts on it to `path`: complete, or not at all.
     pub fn save(&mut self, path: &Path) -> Result<(), SaveError> {
+        self.save_named(path, &|_, name| name.to_owned())
+    }
+
+    /// The same with the names of things that the scene will have where it goes on.
+    pub fn save_named(&mut self, path: &Path, naming: Naming) -> Result<(), SaveError> {
         let (scene, step, grabs) = (self.name.clone(), self.step, self.held.iter().flat_map(Held::commands).collect());
-        let (materials, friction, fixed) = (self.changed_materials(), self.changed_friction(), self.changed_fixed());
+        let materials = self.changed_materials().into_iter().map(|named| naming::material(named, naming)).collect();
+        let friction = self.changed_friction().map(|friction| naming::friction(friction, naming));
+        let fixed = self.changed_fixed().map(|parts| naming::fixed(parts, naming));
         let state = self.stepper.state()?;
         let header = Header {
             format: FORMAT.into(),
@@ -121,9 +139,11 @@ impl Simulation {
             contacts: state.contacts.entries.len(),
             attachments: state.attachment_forces.len(),
             tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
+            tangled_time_bits: tangled_times(state),
             step,
             time_bits: state.time.to_bits(),
             script_delay_bits: (state.script_delay != 0.0).then_some(state.script_delay.to_bits()),
+            proofs: state.proofs.len(),
             history_bits: (!state.history.is_smooth.is_empty()).then_some(state.history.time_step.to_bits()),
             params: Some(self.params),
             materials,
@@ -210,6 +230,10 @@ fn put_numbers(state: &State, mut put: impl FnMut(f64)) {
         rigid.pose.translation.vector.iter().chain(rigid.pose.rotation.coords.iter()).for_each(|x| put(*x));
         rigid.velocity.iter().chain(rigid.angular_velocity.iter()).for_each(|x| put(*x));
     }
+    for InjectivityProof { rotation, age } in &state.proofs {
+        rotation.unwrap_or_else(Mat3::zeros).iter().for_each(|x| put(*x));
+        put(f64::from(*age));
+    }
     for c in &state.contacts.entries {
         let kind = PairKind::ALL.iter().position(|kind| *kind == c.pair.kind).expect("joints are not remembered as contacts") as f64;
         let pair = [kind, f64::from(c.pair.first), f64::from(c.pair.second)];
@@ -242,14 +266,15 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
 
 /// `n_bodies`: deformable bodies of the scene.
 fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, String> {
-    let &Header { nodes, tets, rigid_bodies, contacts, attachments, .. } = header;
+    let &Header { nodes, tets, rigid_bodies, contacts, attachments, proofs, .. } = header;
     let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
     let (chunks, rest) = body.as_chunks::<8>();
     let numbers: Vec<f64> = chunks.iter().map(|chunk| f64::from_le_bytes(*chunk)).collect();
     // Velocity changes have two blocks more a rigid body.
     let unknowns = nodes + 2 * rigid_bodies;
     let history = header.history_bits.map_or(0, |_| 3 * 2 * nodes + n_bodies);
-    let expected = 3 * (2 * nodes + unknowns + attachments) + 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts + history;
+    let lists = 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts + PROOF_SIZE * proofs;
+    let expected = 3 * (2 * nodes + unknowns + attachments) + lists + history;
     if numbers.len() != expected || !rest.is_empty() {
         return Err(format!("it is cut off: {} of {expected} numbers", numbers.len()));
     }
@@ -270,6 +295,7 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
         velocity_changes: vectors(take(3 * unknowns)),
         rotations: take(4 * tets).as_chunks().0.to_vec(),
         rigid_bodies: take(RIGID_SIZE * rigid_bodies).chunks_exact(RIGID_SIZE).map(rigid_state).collect(),
+        proofs: take(PROOF_SIZE * proofs).chunks_exact(PROOF_SIZE).map(proof).collect(),
         contacts: WarmStart {
             entries: take(contact_size * contacts)
                 .chunks_exact(contact_size)
@@ -279,6 +305,7 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
         },
         attachment_forces: vectors(take(3 * attachments)),
         tangled: (0..n_bodies).map(|body| header.tangled.contains(&body)).collect(),
+        tangled_times: (0..n_bodies).map(|body| tangled_time(header, body)).collect(),
         history: header.history_bits.map_or_else(History::default, |time_step| History {
             time_step: f64::from_bits(time_step),
             mean_velocities: vectors(take(3 * nodes)),
@@ -286,6 +313,22 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
             is_smooth: take(n_bodies).iter().map(|is_smooth| *is_smooth != 0.0).collect(),
         }),
     })
+}
+
+fn proof(n: &[f64]) -> InjectivityProof {
+    let rotation = Mat3::from_column_slice(&n[..PROOF_SIZE - 1]);
+    InjectivityProof { rotation: Some(rotation).filter(|rotation| *rotation != Mat3::zeros()), age: n[PROOF_SIZE - 1] as u32 }
+}
+
+fn tangled_times(state: &State) -> Vec<u64> {
+    let times = state.tangled.iter().zip(&state.tangled_times);
+    times.filter(|(is_tangled, _)| **is_tangled).map(|(_, time)| time.to_bits()).collect()
+}
+
+/// How long a body has been tangled [s].
+fn tangled_time(header: &Header, body: usize) -> f64 {
+    let place = header.tangled.iter().position(|tangled| *tangled == body);
+    place.and_then(|place| header.tangled_time_bits.get(place)).map_or(0.0, |bits| f64::from_bits(*bits))
 }
 
 fn rigid_state(n: &[f64]) -> RigidState {

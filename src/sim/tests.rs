@@ -8,6 +8,7 @@ mod large_bodies;
 mod limited;
 mod materials;
 mod plastic;
+mod proofs;
 mod recovery;
 mod sessions;
 mod values;

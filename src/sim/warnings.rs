@@ -61,6 +61,12 @@ impl Warnings {
         warnings
     }
 
+    /// The same in other words: `words` makes them of those that they have.
+    pub fn in_words(&self, words: impl Fn(&str) -> String) -> Self {
+        let reworded = |warning: &Arc<Warning>| Arc::new(Warning { text: words(&warning.text), ..Warning::clone(warning) });
+        Self { list: self.list.iter().map(reworded).collect(), news: self.news }
+    }
+
     /// By kind.
     pub fn list(&self) -> &[Arc<Warning>] {
         &self.list
@@ -72,7 +78,7 @@ impl Warnings {
         match report.limited {
             Some(points) => {
                 let became = match points {
-                    0 => "its contacts are not solved to the end".to_owned(),
+                    0 => "it is not solved to the end".to_owned(),
                     _ => format!("{points} points were limited in their motion, so that nothing crosses"),
                 };
                 let text = format!(
@@ -188,6 +194,8 @@ mod tests {
         assert_eq!(warnings.news, 4);
         assert!(warnings.list()[2].text.contains("12 points"));
         assert!(warnings.list()[1].text.contains("because “ball” would have gained energy, most of it in its tet 7"));
+        let reworded = warnings.in_words(|text| text.replace("ball", "pearl"));
+        assert!(reworded.list()[1].text.contains("because “pearl” would have") && reworded.news == warnings.news);
         // Parts of a step that is well are no attempts that failed.
         let mut parts = Warnings::default();
         parts.take(&StepReport { attempts: 4, ..good }, 1, &model, 4);

@@ -77,7 +77,7 @@ impl<B: Backend> ImplicitStepper<B> {
     pub fn with_surfaces(model: Arc<Model>, backend: B, clock: Clock, surfaces: Surfaces, bvh: Bvh) -> Self {
         let certificate = InjectivityCertificate::new(&model, &surfaces.mesh, &surfaces.rest);
         let (state, work) = (State::initial(&model), Work::new(&model));
-        let groups = TetGroups::of_tangled(&model, &state.tangled);
+        let groups = TetGroups::at(&model, &state);
         let (newton, hanging) = (Newton::default(), Hanging::default());
         Self { backend, clock, groups, state, work, newton, hanging, model, surfaces, bvh, certificate }
     }
@@ -121,7 +121,7 @@ impl<B: Backend> ImplicitStepper<B> {
                 }
             }
         }
-        let Self { backend, model, groups, state, work, newton, hanging, surfaces, .. } = self;
+        let Self { backend, model, groups, state, work, newton, hanging, surfaces, certificate, .. } = self;
         if span.script < span.dt {
             report.waited = span.dt;
             report.limited = report.limited.or(Some(0));
@@ -142,9 +142,12 @@ impl<B: Backend> ImplicitStepper<B> {
                 state.velocity_changes.copy_from_slice(&work.unlimited);
                 work.unlimited.clear();
             }
-            if untangle(model, surfaces, state) {
-                *groups = TetGroups::of_tangled(model, &state.tangled);
+            let was_tangled = state.tangled.contains(&true);
+            if untangle(model, surfaces, state, params.time_step) {
                 work.guard = Guard::default();
+            }
+            if was_tangled {
+                *groups = TetGroups::at(model, state);
             }
             if work.is_torn {
                 // Forces that tore something apart are no beginning.
@@ -153,6 +156,7 @@ impl<B: Backend> ImplicitStepper<B> {
                 remember(state, &work.found, &mut work.order, params.time_step);
             }
             work.detection_memory.keep(&mut work.found);
+            certificate.keep(state);
             backend.commit(model, state)
         })?;
         let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
@@ -394,7 +398,12 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
     }
 
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        self.advance(params, loads)
+        let stepped = self.advance(params, loads);
+        if stepped.as_ref().is_err_and(|error| !error.may_halve()) {
+            // As if it had not been begun.
+            self.certificate.recall(&self.state);
+        }
+        stepped
     }
 
     fn time(&self) -> f64 {
@@ -414,12 +423,12 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
     }
 
     fn set_state(&mut self, state: &State) -> Result<(), StepError> {
-        if self.state.tangled != state.tangled {
-            self.groups = TetGroups::of_tangled(&self.model, &state.tangled);
+        if self.state.tangled.contains(&true) || state.tangled.contains(&true) {
+            self.groups = TetGroups::at(&self.model, state);
         }
         self.state.clone_from(state);
         self.work.guard = Guard::default();
-        self.certificate.forget();
+        self.certificate.recall(state);
         self.backend.restore(&self.model, state)
     }
 

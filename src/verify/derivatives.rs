@@ -17,6 +17,7 @@ pub const DERIVATIVES: Check = Check {
     setup: "24 deformations of a point, strains up to 0.5, a quarter of them turned inside out, in frames that are not quite theirs; \
             central differences of 1e-5; the matrix of a step, which is made positive, where nothing is strained",
     source: "P = dPsi/dF and dP = d2Psi/dF2 : dF by differences, as parts of Young's modulus",
+    // The device has no tangent as it is, only the matrix of its step: tests hold its kernels against these formulas.
     place: Place::Cpu,
     run: derivatives,
 };

@@ -15,9 +15,8 @@ pub const FINITE: Check = Check {
     meaning: "Every material answers to large stretches and shears with the stress of its formula, and thins by as much as leaves its sides free.",
     setup: "a box of 0.3 x 0.2 x 0.25 m, 36 nodes, 72 tets, inner nodes moved about by up to a fifth of a cell; E = 0.5 MPa, nu = 0.3; loaded \
             by the tractions of the formula: drawn to 1.25 and 1.5 of its length, and sheared by 0.25 and 0.5 with its bottom held",
-    source: "P = dPsi/dF of each model in closed form; the lateral stretch is that without lateral stress; rest to 1e-6",
-    // In f64: what rests so exactly is no measure of a device, and `cpu_gpu` is.
-    place: Place::Cpu,
+    source: "P = dPsi/dF of each model in closed form; the lateral stretch is that without lateral stress; rest to 1e-6, on the graphics card to 1e-4",
+    place: Place::Chosen,
     run: finite,
 };
 
@@ -32,9 +31,12 @@ const SHEARS: [f64; 2] = [0.25, 0.5];
 const TIME_STEP: f64 = 0.01;
 /// Damping by mass: forces that keep their directions let a drawn body that nothing holds swing about its axis, for long [1/s].
 const DAMPING: f64 = 400.0;
-/// No node goes further in the last step [m].
-const STILL: f64 = 1e-9;
-const BOUND: f64 = 1e-6;
+/// No node goes further in the last step [m], on the CPU and on a device. There a step solves to 1e-5 of its forces, as
+/// far as f32 goes, and nodes wander by 4e-8 m a step for ever.
+const STILL: [f64; 2] = [1e-9, 3e-7];
+/// Part by which lengths may be off. The slowest motion towards rest goes by a fifth of what is left in a step: five
+/// times [`STILL`] are left in the end, a part of 1.5e-5 of what the sheared top slides on a device.
+const BOUND: [f64; 2] = [1e-6, 1e-4];
 
 /// A uniform deformation, with its rotation in closed form.
 #[derive(Clone, Copy)]
@@ -102,7 +104,7 @@ fn at_rest(bench: &Bench, model: MaterialModel, stress: &Mat3, is_clamped: impl 
     let model = alone(body)?;
     let params = Params { time_step: TIME_STEP, ..bench.static_params() };
     let mut simulation = bench.simulate(model.clone(), params, tractions(&model, stress))?;
-    let state = bench.to_rest(&mut simulation, STILL)?;
+    let state = bench.to_rest(&mut simulation, bench.pick(STILL[0], STILL[1]))?;
     Ok((model, state))
 }
 
@@ -115,7 +117,7 @@ fn shown_stress(model: &Model, state: &State, [row, column]: [usize; 2]) -> f64 
 fn finite(bench: &mut Bench) -> Result<Outcome, Unmeasured> {
     let mut outcome =
         Outcome { plot: Plot::new(Axis::linear("stretch, and 1 + shear", ""), Axis::linear("stress over E", "")), ..Outcome::default() };
-    let bound = BOUND;
+    let bound = bench.pick(BOUND[0], BOUND[1]);
     for (k, kind) in MaterialModel::ALL.iter().enumerate() {
         // As the body says that it is, however stiff it is.
         let material = Material { young_modulus: E, ..bench.material(*kind, E, NU) };

@@ -172,6 +172,19 @@ impl Driver {
         }
     }
 
+    /// Where a named widget is once it is no longer where it was [px].
+    pub fn moved(&self, widget: &str, from: [i32; 2]) -> [i32; 2] {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let now = self.place(widget);
+            if now != from {
+                return now;
+            }
+            assert!(Instant::now() < deadline, "the widget {widget} stays at {from:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn newest_place(&self, start: &str, widget: &str) -> Option<String> {
         let gone = format!("gone {widget}");
         let all = self.lines.all.lock().unwrap();
@@ -411,6 +424,13 @@ impl Picture {
 
     pub fn distinct_colors(&self) -> usize {
         self.pixels.iter().collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// The share of pixels that differ clearly from those of another picture.
+    pub fn changed_from(&self, other: &Self) -> f64 {
+        assert_eq!(self.size, other.size);
+        let is_other = |(a, b): (&[u8; 3], &[u8; 3])| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > 12);
+        self.pixels.iter().zip(&other.pixels).filter(|pair| is_other(*pair)).count() as f64 / self.pixels.len() as f64
     }
 
     /// The share of pixels for which this holds.

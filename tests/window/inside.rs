@@ -173,3 +173,70 @@ fn bodies_are_cut_open_measured_and_probed() {
     window.key("ctrl+q");
     assert!(window.exit_status().success());
 }
+
+/// The plane is moved by its arrow and tilted by an arc, a drag is given up, all of it is taken back, and its handles
+/// are hidden.
+#[test]
+fn the_plane_is_dragged_by_its_handles() {
+    let (_scene, mut window) = Scene::open("plane");
+    window.wait("step ");
+    window.key("space");
+    window.wait("activity Paused");
+    window.key("r");
+    window.wait("step 0 ");
+    window.key("i");
+    // Where the plane is, as it is told when the button is let go.
+    let plane = |line: &str| ["turn", "tilt", "place"].map(|key| number(line, key));
+    let drag = |window: &mut Driver, handle: &str, [x, y]: [i32; 2]| {
+        let (at, other) = (window.place(handle), window.place("plane.Turn_1"));
+        window.press(at[0], at[1]);
+        window.drag(at[0], at[1], at[0] + x, at[1] + y, 5);
+        window.release();
+        let told = window.wait("cut ");
+        window.moved("plane.Turn_1", other);
+        plane(&told)
+    };
+    // It lies across the x axis at first, in the middle; the arrow points to the right. The drag takes no body along.
+    let start = [90.0, 0.0, 0.5];
+    let arrow = window.place("plane.Move_2");
+    let moved = drag(&mut window, "plane.Move_2", [25, 0]);
+    assert!(moved[..2] == start[..2] && (0.52..0.98).contains(&moved[2]), "{moved:?}");
+    let with_plane = window.place("plane.Move_2")[0] - arrow[0];
+    assert!((15..=35).contains(&with_plane), "the arrow goes with the mouse: {with_plane} px");
+    // An arc tilts it and does not turn it.
+    let tilted = drag(&mut window, "plane.Turn_0", [0, -40]);
+    assert!(tilted[1].abs() > 5.0 && (tilted[0] - 90.0).abs() < 0.1, "{tilted:?}");
+
+    // Given up, it is where it was before the button came up.
+    let [x, y] = window.place("plane.Turn_1");
+    window.press(x, y);
+    window.drag(x, y, x + 30, y + 30, 5);
+    window.key("Escape");
+    window.wait("cut given up");
+    window.release();
+    window.wait("answered ");
+    window.expect_nothing("cut ", 300);
+    let undone = |window: &mut Driver, key: &str, told: &str| {
+        window.key(key);
+        window.wait(told);
+        plane(&window.wait("cut turn="))
+    };
+    assert_eq!(undone(&mut window, "ctrl+z", "undone the cut"), moved);
+    assert_eq!(undone(&mut window, "ctrl+z", "undone the cut"), start);
+    assert_eq!(undone(&mut window, "ctrl+y", "redone the cut"), moved);
+
+    // Where a hidden handle was, a drag moves the view.
+    let [x, y] = window.place("plane.Move_2");
+    window.key("shift+i");
+    window.wait("gone plane.Move_2");
+    window.press(x, y);
+    window.drag(x, y, x + 30, y, 3);
+    window.release();
+    window.wait("answered ");
+    window.expect_nothing("cut ", 300);
+    window.key("shift+i");
+    window.wait("widget plane.Move_2 ");
+    assert!(window.last("grab ").is_none());
+    window.key("ctrl+q");
+    assert!(window.exit_status().success());
+}

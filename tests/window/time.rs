@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::driver::Driver;
-use crate::{number, step_of};
+use crate::scene::{SceneFile, place, set};
+use crate::{number, screenshot, step_of};
 
 /// The hash that `pliant run --replay` comes to, and whether it says that it is the one of the session.
 fn replayed(session: &Path) -> (String, bool) {
@@ -196,4 +197,44 @@ fn all_branches_are_saved_and_taken_up_again() {
     assert!(settings.contains("\"speed\": \"2×\""), "{settings}");
     window.key("ctrl+q");
     assert!(window.exit_status().success());
+}
+
+/// Gone back to the start, the bar is made softer there: it sags more in that branch than in the first one, which is
+/// shown behind it as a ghost.
+#[test]
+fn two_branches_are_compared() {
+    let file = SceneFile::new("compare");
+    let mut window = file.open();
+    let sag = |window: &mut Driver, from: u64| {
+        window.wait_for("the bar at rest", |line| line.starts_with("step ") && step_of(line) >= from + 50);
+        window.key("space");
+        window.wait("activity Paused");
+        place(window, "bar")[1]
+    };
+    let stiff = sag(&mut window, 0);
+    window.click("tree.material.soft");
+    window.wait("selected material.soft");
+    window.click("timeline.start");
+    window.wait("past ");
+    set(&mut window, "value.material.soft.young_modulus", "4e6");
+    window.wait("edited material.soft.young_modulus=4000000.0");
+    window.wait("branch 2");
+    window.key("space");
+    window.wait("activity Playing");
+    let soft = sag(&mut window, 0);
+    assert!(soft >= stiff + 4, "it must sag: {stiff} and {soft}");
+
+    let alone = screenshot(&mut window);
+    window.key("g");
+    window.wait("ghost branch=1");
+    let with_ghost = screenshot(&mut window);
+    assert!(with_ghost.changed_from(&alone) > 1e-3, "{}", with_ghost.changed_from(&alone));
+    // In its own branch the other one is the ghost.
+    window.click("lane.1");
+    window.wait("branch 1");
+    let other_way = screenshot(&mut window);
+    assert!(other_way.changed_from(&with_ghost) > 1e-3);
+    window.key("g");
+    window.wait("ghost none");
+    assert!(screenshot(&mut window).changed_from(&other_way) > 1e-3);
 }

@@ -1,15 +1,17 @@
 //! Names that were given in the window, and what the running simulation calls the same things.
 
-use crate::model::NamedMaterial;
+use crate::model::Model;
 use crate::scene::{LiveValues, Rename, Scene};
-use crate::sim::Command;
+use crate::sim::past::{Event, EventKind};
+use crate::sim::{Command, SessionTree};
 
 /// New names since the scene was read, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names(Vec<Rename>);
 
 /// Things that the running simulation still calls as they were called when it was built: a new name changes labels
-/// only, and nothing starts anew for it.
+/// only, and nothing starts anew for it. So a step that is computed, the recorded past and what is repeated of it know
+/// of no new names; all that is shown or written goes through here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
     /// From the name in the simulation to the one in the scene.
@@ -90,30 +92,62 @@ impl Labels {
 
     /// The values of the simulation with the names of the scene.
     pub fn shown_values(&self, values: &LiveValues) -> LiveValues {
-        renamed_values(values, &|list, name| self.shown(list, name))
+        values.named(&|list, name| self.shown(list, name))
+    }
+
+    /// The model of the simulation with the names of the scene.
+    pub fn shown_model(&self, model: &Model) -> Model {
+        let mut model = model.clone();
+        let bodies = model.bodies.iter_mut().map(|body| &mut body.name);
+        let rigid = model.rigid_bodies.iter_mut().map(|body| &mut body.name);
+        let obstacles = model.obstacles.iter_mut().map(|body| &mut body.name);
+        let fixed = model.fixed_parts.iter_mut().map(|part| &mut part.body);
+        bodies.chain(rigid).chain(obstacles).chain(fixed).for_each(|name| *name = self.shown("body", name));
+        model.named_materials.iter_mut().for_each(|named| named.name = self.shown("material", &named.name));
+        model
+    }
+
+    /// A sentence of the simulation with the names of the scene. It has names in quotes, straight or curly ones: those
+    /// of materials behind that word, and all others are those of bodies. What stands behind `=` is a value.
+    pub fn shown_text(&self, text: &str) -> String {
+        let (mut told, mut rest) = (String::new(), text);
+        while let Some(open) = rest.find(['"', '“']) {
+            let close = if rest[open..].starts_with('"') { '"' } else { '”' };
+            let (before, quoted) = rest.split_at(open + if close == '"' { 1 } else { '“'.len_utf8() });
+            let Some(end) = quoted.find(close) else { break };
+            let word = before.trim_end_matches(['"', '“', ' ']);
+            let name = &quoted[..end];
+            told += before;
+            match (word.ends_with('='), word.ends_with("material")) {
+                (true, _) => told += name,
+                (_, true) => told += &self.shown("material", name),
+                _ => told += &self.shown("body", name),
+            }
+            told.push(close);
+            rest = &quoted[end + close.len_utf8()..];
+        }
+        told + rest
+    }
+
+    /// What happened in the past, with the names of the scene.
+    pub fn shown_event(&self, event: &Event) -> Event {
+        let kind = match &event.kind {
+            EventKind::PutBack(body) => EventKind::PutBack(self.shown("body", body)),
+            EventKind::Moved(bodies) => EventKind::Moved(bodies.iter().map(|body| self.shown("body", body)).collect()),
+            EventKind::Edited(what) => EventKind::Edited(self.shown_text(what)),
+            other => other.clone(),
+        };
+        Event { kind, ..event.clone() }
+    }
+
+    /// A session of the simulation with the names of the scene; `set` builds its start with them.
+    pub fn shown_session(&self, session: &SessionTree, set: &[String]) -> SessionTree {
+        session.named(&|list, name| self.shown(list, name), set)
     }
 
     /// A command with the names of the scene, as the simulation takes it.
-    pub fn built_command(&self, command: Command) -> Command {
-        let body = |name: String| self.built("body", &name);
-        match command {
-            Command::SetMaterial(named) => Command::SetMaterial(NamedMaterial { name: self.built("material", &named.name), ..named }),
-            Command::SetFriction(mut friction) => {
-                for pair in &mut friction.pairs {
-                    (pair.a, pair.b) = (body(std::mem::take(&mut pair.a)), body(std::mem::take(&mut pair.b)));
-                }
-                Command::SetFriction(friction)
-            }
-            Command::SetFixed(mut fixed) => {
-                fixed.iter_mut().for_each(|part| part.body = body(std::mem::take(&mut part.body)));
-                Command::SetFixed(fixed)
-            }
-            Command::PutBack { body: name } => Command::PutBack { body: body(name) },
-            Command::MoveBodies { bodies, translation, rotation } => {
-                Command::MoveBodies { bodies: bodies.into_iter().map(body).collect(), translation, rotation }
-            }
-            other => other,
-        }
+    pub fn built_command(&self, command: &Command) -> Command {
+        command.named(&|list, name| self.built(list, name))
     }
 }
 
@@ -140,17 +174,7 @@ fn sequence(renames: &[Rename], scene: &Scene) -> Option<Vec<String>> {
 
 /// The values after an entry got another name.
 pub fn values_after(values: &LiveValues, rename: &Rename) -> LiveValues {
-    renamed_values(values, &|list, name| rename.name_for(list, name).unwrap_or_else(|| name.to_owned()))
-}
-
-fn renamed_values(values: &LiveValues, name: &dyn Fn(&str, &str) -> String) -> LiveValues {
-    let mut values = values.clone();
-    values.materials.iter_mut().for_each(|named| named.name = name("material", &named.name));
-    for pair in &mut values.friction.pairs {
-        (pair.a, pair.b) = (name("body", &pair.a), name("body", &pair.b));
-    }
-    values.fixed.iter_mut().for_each(|part| part.body = name("body", &part.body));
-    values
+    values.named(&|list, name| rename.name_for(list, name).unwrap_or_else(|| name.to_owned()))
 }
 
 #[cfg(test)]
@@ -205,6 +229,27 @@ mod tests {
         assert!(Labels::between(&first, &first).is_empty());
         assert_eq!(Labels::between(&first, &second).names, [Rename::new("body", "x", "y")]);
         let moved = |name: &str| Command::PutBack { body: name.into() };
-        assert_eq!(Labels::between(&names(&[]), &first).built_command(moved("b[1]")), moved("a[1]"));
+        assert_eq!(Labels::between(&names(&[]), &first).built_command(&moved("b[1]")), moved("a[1]"));
+    }
+
+    #[test]
+    fn sentences_and_events_have_the_names_of_the_scene() {
+        let mut now = names(&[["bar", "rod"], ["newton", "apple"]]);
+        now.push(Rename::new("material", "bar", "gum"));
+        let labels = Labels::between(&Names::default(), &now);
+        for (built, shown) in [
+            ("“bar” stands still in mid-air", "“rod” stands still in mid-air"),
+            (r#""bar[2]" and "ball" would pass through each other"#, r#""rod[2]" and "ball" would pass through each other"#),
+            (r#"material "bar": give integration = "newton""#, r#"material "gum": give integration = "newton""#),
+            ("a bar of 5\" and bar", "a bar of 5\" and bar"),
+            ("because “bar” met \"bar\"", "because “rod” met \"rod\""),
+        ] {
+            assert_eq!(labels.shown_text(built), shown);
+        }
+        let event = |kind| labels.shown_event(&Event { step: 1, time: 0.0, kind }).kind.sentence();
+        assert_eq!(event(EventKind::PutBack("bar[1]".into())), "rod[1] was dropped again");
+        assert_eq!(event(EventKind::Moved(vec!["ball".into(), "bar".into()])), "Moved by hand: ball, rod");
+        assert_eq!(event(EventKind::Edited("material \"bar\"".into())), "Changed: material \"gum\"");
+        assert_eq!(event(EventKind::Grabbed), "A body was grabbed");
     }
 }

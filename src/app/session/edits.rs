@@ -23,6 +23,10 @@ impl Session {
             (Some(document), Some(_)) if scene.source.is_edited() => {
                 document.built_with(scene.source.set());
                 self.history.forget_run();
+                // Something may have got another name while it was built.
+                if !document.labels().is_empty() {
+                    self.tell_names(scene.generation);
+                }
             }
             (document, Some(read)) => {
                 self.history = History::default();

@@ -35,12 +35,12 @@ const LOOK: Duration = Duration::from_millis(50);
 
 impl Session {
     pub fn tell(&mut self, severity: Severity, text: String) {
-        self.pass_on(Notice { severity, text, file: None });
+        self.pass_on(Notice { severity, text, file: None, scene: None });
     }
 
     /// Good news about a file.
     pub(super) fn tell_of_file(&mut self, text: String, file: PathBuf) {
-        self.pass_on(Notice { severity: Severity::Info, text, file: Some(file) });
+        self.pass_on(Notice { severity: Severity::Info, text, file: Some(file), scene: None });
     }
 
     pub(super) fn pass_on(&mut self, notice: Notice) {

@@ -30,6 +30,7 @@ impl Session {
             ui.speed = speed;
             self.worker.send(Request::SetSpeed(speed));
         }
+        self.grip.firm = kept.firm_grip;
         if !kept.hints_seen {
             self.ui.hints = Hints::all();
         }
@@ -40,7 +41,7 @@ impl Session {
 
     /// Keeps what was changed in this frame. The list of the scene is kept once somebody has opened or closed it.
     pub(super) fn keep_settings(&mut self) {
-        let ui = &self.ui;
+        let (ui, firm_grip) = (&self.ui, self.grip.firm);
         let room = ui.tree_for_room;
         let kept = self.settings.keep(|settings| {
             (settings.light_theme, settings.side_panel) = (!ui.dark, ui.inspector_open);
@@ -51,7 +52,7 @@ impl Session {
             settings.color = ui.field.map(|field| field.title().to_owned());
             keep_choice(&mut settings.plots, titles(&ui.plots.charts), titles(&PlotsState::default().charts));
             keep_choice(&mut settings.film_motion, ui.film.motion, FilmSettings::default().motion);
-            settings.film_rate = ui.film.frames_per_second;
+            (settings.film_rate, settings.firm_grip) = (ui.film.frames_per_second, firm_grip);
             keep_choice(&mut settings.speed, speed_name(ui.speed), speed_name(UiState::default().speed));
             keep_choice(&mut settings.film_format, format_name(ui.film.format), format_name(FilmSettings::default().format));
             if settings.scene_list.is_some() || ui.tree_open != room {

@@ -40,7 +40,8 @@ impl Session {
         self.coloring = Some(coloring);
         let (mut vertices, mut tets) = (coloring.places(&values.vertices), coloring.places(&values.tets));
         self.color_stroke(coloring.field, &mut vertices, &mut tets);
-        let colors = PointColors { vertices: &vertices, tets: &tets, table: &coloring.table() };
+        let nodes = coloring.places(&values.nodes);
+        let colors = PointColors { vertices: &vertices, tets: &tets, nodes: &nodes, table: &coloring.table() };
         graphics.renderer.set_colors(Some(colors)).map_err(|error| error.to_string())
     }
 

@@ -7,8 +7,7 @@ use crate::app::document::Labels;
 use crate::app::engine::SceneInfo;
 use crate::app::history::Entry;
 use crate::app::selection::Item;
-use crate::app::worker::{Severity, Snapshot};
-use crate::model::Model;
+use crate::app::worker::{Notice, Request, Severity, Snapshot};
 use crate::scene::{Rename, Scene};
 
 /// What the worker has sent beside what is made of it with the names of the scene.
@@ -60,7 +59,7 @@ impl Session {
         }
     }
 
-    /// What is selected, hidden and locked goes by the new name from now on.
+    /// What is selected, hidden and locked goes by the new name from now on, and so does what is told and written.
     pub(super) fn carry_name(&mut self, rename: &Rename) {
         self.ui.selection.rename(rename);
         self.ui.tree.carry_name(rename);
@@ -68,6 +67,24 @@ impl Session {
         self.ui.brush.rename(rename);
         if let Some(document) = &mut self.document {
             document.follow_sight(self.ui.selection.sight());
+        }
+        if let Some(scene) = &self.live.scene {
+            self.tell_names(scene.generation);
+        }
+    }
+
+    /// Tells the worker what the scene of that generation calls its things.
+    pub(super) fn tell_names(&self, generation: u64) {
+        if let Some(document) = &self.document {
+            self.worker.send(Request::Name { generation, labels: document.labels().clone(), set: document.built_set() });
+        }
+    }
+
+    /// A message of the worker, what the simulation says with the names of the scene.
+    pub(super) fn with_names(&self, notice: Notice) -> Notice {
+        match self.document.as_ref().filter(|_| notice.scene == Some(self.staged)) {
+            Some(document) => Notice { text: document.labels().shown_text(&notice.text), ..notice },
+            None => notice,
         }
     }
 
@@ -96,7 +113,8 @@ impl Session {
         if let Some((_, known)) = self.labelled.snapshot.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &snapshot)) {
             return known.clone();
         }
-        let shown = Arc::new(Snapshot { scene: Some(made), ..Snapshot::clone(&snapshot) });
+        let warnings = Arc::new(snapshot.warnings.in_words(|text| labels.shown_text(text)));
+        let shown = Arc::new(Snapshot { scene: Some(made), warnings, ..Snapshot::clone(&snapshot) });
         self.labelled.snapshot = Some((snapshot, shown.clone()));
         shown
     }
@@ -109,23 +127,12 @@ pub(super) fn is_nameable(item: &Item) -> bool {
 
 fn info_with(scene: &SceneInfo, labels: &Labels) -> SceneInfo {
     let mut info = scene.clone();
-    info.model = Arc::new(model_with(&scene.model, labels));
+    info.model = Arc::new(labels.shown_model(&scene.model));
     info.probes.iter_mut().for_each(|name| *name = labels.shown("probe", name));
     if let Some(import) = &mut info.import {
         import.body = labels.shown("body", &import.body);
     }
     info
-}
-
-fn model_with(model: &Model, labels: &Labels) -> Model {
-    let mut model = model.clone();
-    let bodies = model.bodies.iter_mut().map(|body| &mut body.name);
-    let rigid = model.rigid_bodies.iter_mut().map(|body| &mut body.name);
-    let obstacles = model.obstacles.iter_mut().map(|body| &mut body.name);
-    let fixed = model.fixed_parts.iter_mut().map(|part| &mut part.body);
-    bodies.chain(rigid).chain(obstacles).chain(fixed).for_each(|name| *name = labels.shown("body", name));
-    model.named_materials.iter_mut().for_each(|named| named.name = labels.shown("material", &named.name));
-    model
 }
 
 fn first_upper(text: &str) -> String {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Session;
-use crate::app::exporting::{ExportWish, STARTING, Span, is_of_surfaces};
+use crate::app::exporting::{ExportWish, STARTING, Span};
 use crate::app::graphics::Graphics;
 use crate::app::job::{Job, JobKind};
 use crate::app::recorder::{Recorder, export_target, picture_target};
@@ -38,14 +38,7 @@ impl Session {
         let frames_per_second = self.ui.film.frames_per_second.unwrap_or(scene.frames_per_second);
         let seen = self.shown.view.as_ref().map(|view| view.time).filter(|_| self.is_in_past());
         let span = match (span, seen) {
-            (Span::Now, Some(time)) if is_of_surfaces(ending) => Span::Past([time, time]),
-            (Span::Now, Some(_)) => {
-                self.tell(
-                    Severity::Info,
-                    "The present is exported: of the past there are surfaces only, and this format needs more".into(),
-                );
-                Span::Now
-            }
+            (Span::Now, Some(time)) => Span::Past([time, time]),
             (span, _) => span,
         };
         let job = Job::new(JobKind::Export, path.clone(), STARTING);

@@ -3,6 +3,7 @@
 //! With `PLIANT_SCREENS=FOLDER` the pictures of all panels are written there, to be looked at.
 
 mod brush;
+mod cut;
 mod draft;
 mod entries;
 mod hints;
@@ -55,6 +56,8 @@ struct Bench {
     /// Where the named widgets were in the last frame, in points.
     places: BTreeMap<String, Rect>,
     tree: Option<TreeUpdate>,
+    /// Words that had no room in the last frame; those that are typed are scrolled.
+    cut: Vec<String>,
 }
 
 impl Bench {
@@ -74,8 +77,8 @@ impl Bench {
         theme::install(&context);
         context.enable_accesskit();
         let graphics = Graphics::offscreen(device, [1280, 800]);
-        let mut bench =
-            Self { session, graphics, context, size: [1280, 800], scale: 1.0, frames: 0, told, places: BTreeMap::new(), tree: None };
+        let (size, scale, places) = ([1280, 800], 1.0, BTreeMap::new());
+        let mut bench = Self { session, graphics, context, size, scale, frames: 0, told, places, tree: None, cut: vec![] };
         bench.until("the scene", |session| session.shown.view.is_some());
         if bench.session.shown.playing() {
             bench.key(Key::Space);
@@ -110,6 +113,10 @@ impl Bench {
         self.places = self.session.log.places().clone();
         self.tree = output.platform_output.accesskit_update.take();
         self.tree.iter_mut().for_each(without_signs);
+        self.cut = cut::cut_off(&output.shapes);
+        let typed = self.tree.iter().flat_map(|tree| &tree.nodes).filter(|(_, node)| node.role() == egui::Role::TextInput);
+        let typed: Vec<&str> = typed.filter_map(|(_, node)| node.value()).collect();
+        self.cut.retain(|words| !typed.contains(&words.trim()));
         let pixels_per_point = output.pixels_per_point;
         let primitives = self.context.tessellate(output.shapes, pixels_per_point);
         // Textures have to reach the device in any case.
@@ -219,7 +226,7 @@ impl Bench {
             .map(|(_, node)| {
                 let at = node.bounds().map(|b| [b.x0, b.y0, b.x1, b.y1].map(f64::round));
                 let near = at.and_then(|[x0, y0, ..]| {
-                    let at = pos2(x0 as f32 / self.scale + 1.0, y0 as f32 / self.scale + 1.0);
+                    let at = pos2(x0 as f32 + 1.0, y0 as f32 + 1.0);
                     self.places.iter().find(|(_, rect)| rect.contains(at)).map(|(name, _)| name.clone())
                 });
                 format!("{:?} at {at:?} (near {near:?}), value {:?}", node.role(), node.value())
@@ -241,7 +248,7 @@ type Screen = (&'static str, fn(&mut UiState), &'static [&'static str]);
 /// All panels, with widgets that nothing may cut off.
 const SCREENS: &[Screen] = &[
     ("scene", |_| {}, &["menu.Help", "toggle.panel", "transport.play", "transport.screenshot"]),
-    ("body", |ui| ui.selection.pick(&Item::body("bunny"), Pick::Only, &[]), &["selection.clear"]),
+    ("body", |ui| ui.selection.pick(&Item::body("bunny"), Pick::Only, &[]), &["selection.clear", "selection.material"]),
     ("material", |ui| ui.selection.pick(&Item::table("material.jelly"), Pick::Only, &[]), &["value.preset"]),
     ("simulation", |ui| ui.selection.pick(&Item::table("simulation"), Pick::Only, &[]), &["selection.clear"]),
     ("contact", |ui| ui.selection.pick(&Item::table("contact"), Pick::Only, &[]), &["selection.clear"]),
@@ -305,7 +312,7 @@ const SCREENS: &[Screen] = &[
         "message",
         |ui| {
             let text = "The session is in a folder with a long name. It says all that was done. ".repeat(4);
-            ui.tell(Notice { severity: Severity::Error, text, file: Some("a.session".into()) });
+            ui.tell(Notice { severity: Severity::Error, text, file: Some("a.session".into()), scene: None });
         },
         &["toast.close", "toast.details", "toast.folder"],
     ),
@@ -363,6 +370,7 @@ fn nothing_is_cut_off_at_any_size() {
                     let rect = bench.places.get(*widget).unwrap_or_else(|| panic!("{}: {widget} at {size:?}", screen.0));
                     assert!(room.contains_rect(*rect), "{}: {widget} is at {rect:?} of {room:?}", screen.0);
                 }
+                assert!(bench.cut.is_empty(), "{}: there is no room at {size:?} for {:?}", screen.0, bench.cut);
                 if keeps {
                     let image = bench.picture();
                     let theme = if dark { "dark" } else { "light" };

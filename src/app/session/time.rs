@@ -70,8 +70,8 @@ struct Look {
 impl Session {
     /// The snapshot to show, now that `live` is the newest.
     pub(super) fn look_at(&mut self, live: Arc<Snapshot>) -> Arc<Snapshot> {
-        self.time.read(&live);
         self.time.take_labels(self.document.as_ref().map(|document| document.labels()));
+        self.time.read(&live);
         self.arrive(&live);
         self.play_pictures(&live);
         let shown = self.time.cursor.is_some().then(|| self.time.past_snapshot(&live, self.wanted())).flatten();
@@ -262,7 +262,7 @@ impl Session {
     /// The same with several ones, which act together.
     pub(super) fn commands(&mut self, commands: Vec<Command>) {
         let built = |command: &Command| match &self.document {
-            Some(document) => document.labels().built_command(command.clone()),
+            Some(document) => document.labels().built_command(command),
             None => command.clone(),
         };
         let given: Vec<Command> = commands.iter().map(built).collect();
@@ -323,7 +323,7 @@ impl Time {
     /// Pictures are shown with other names from now on.
     fn take_labels(&mut self, labels: Option<&Labels>) {
         if labels.map_or(!self.labels.is_empty(), |labels| self.labels != *labels) {
-            (self.labels, self.look, self.model) = (labels.cloned().unwrap_or_default(), None, None);
+            (self.labels, self.look, self.model, self.read) = (labels.cloned().unwrap_or_default(), None, None, None);
         }
     }
 
@@ -351,6 +351,9 @@ impl Time {
         let now = Some((generation, past.version()));
         if self.read != now {
             (self.lanes, self.read) = (past.lanes(), now);
+            for event in self.lanes.iter_mut().flat_map(|lane| &mut lane.events).filter(|_| !self.labels.is_empty()) {
+                *event = self.labels.shown_event(event);
+            }
         }
     }
 

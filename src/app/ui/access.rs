@@ -7,13 +7,20 @@ use egui::{Response, Role, WidgetInfo};
 pub trait Meaning {
     /// Shown under the mouse, and told to screen readers.
     fn meaning(self, text: impl Into<String>) -> Self;
+
+    /// The name for screen readers; more than that is shown under the mouse.
+    fn meaning_with_hint(self, name: &str, hint: String) -> Self;
 }
 
 impl Meaning for Response {
     fn meaning(self, text: impl Into<String>) -> Self {
         let text = text.into();
-        self.widget_info(|| WidgetInfo::labeled(Role::Button, self.enabled(), &text));
-        self.on_hover_text(text)
+        self.meaning_with_hint(&text.clone(), text)
+    }
+
+    fn meaning_with_hint(self, name: &str, hint: String) -> Self {
+        self.widget_info(|| WidgetInfo::labeled(Role::Button, self.enabled(), name));
+        self.on_hover_text(hint)
     }
 }
 

@@ -1,6 +1,9 @@
 //! The brush with which materials are painted: its card at the top of the view, and its circle under the mouse.
 
-use egui::{Align2, Area, Button, Color32, ComboBox, CornerRadius, DragValue, Id, Order, Pos2, Rect, RichText, Sense, Stroke, Ui, vec2};
+use egui::{
+    Align2, Area, Button, Color32, ComboBox, CornerRadius, DragValue, FontId, Id, Order, Pos2, Rect, RichText, Sense, Stroke, TextStyle,
+    Ui, vec2,
+};
 
 use super::access::Meaning;
 use super::checkup::painted;
@@ -31,6 +34,8 @@ pub fn brush_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext,
     let area = Area::new(Id::unique("brush")).order(Order::Middle).pivot(Align2::CENTER_TOP).fixed_pos(answers.card_place(view));
     let shown = area.show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
+            // The number has letters as large as the words beside it.
+            ui.style_mut().text_styles.insert(TextStyle::Button, FontId::proportional(12.0));
             let brush = &mut state.brush;
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;

@@ -17,7 +17,7 @@ pub fn checkups_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiConte
         return;
     };
     // Clear of the sign of a recording, and of the bar at the bottom.
-    let top = if context.recording.is_some() { 52.0 } else { 14.0 };
+    let top = if context.recording.is_some() { 66.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH);
     let height = (view.height() - top - 150.0).max(80.0);
     let area = Area::new(Id::unique("checkups")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
@@ -65,8 +65,7 @@ fn checkup_ui(ui: &mut Ui, place: usize, checkup: &Checkup, answers: &mut UiResp
     match &checkup.refusal {
         Some(refusal) => line_ui(ui, icon::X_CIRCLE, palette.error, refusal),
         None => {
-            let (glyph, color) =
-                if report.is_sound { (icon::CHECK_CIRCLE, palette.accent) } else { (icon::WARNING, painted(&COLORS.left)) };
+            let (glyph, color) = if report.is_sound { (icon::CHECK_CIRCLE, palette.accent) } else { (icon::WARNING, palette.fair) };
             line_ui(ui, glyph, color, &report.verdict);
         }
     }

@@ -160,7 +160,7 @@ fn table() -> Vec<Command> {
             .means("Writes all that was done since the start into a file, which repeats it exactly"),
         new(File, "Save screenshot", icon::CAMERA, "Ctrl+S", Action::Screenshot).means("A PNG picture of the view as it is"),
         new(File, "Record a film", icon::RECORD, "V", Action::ToggleRecording)
-            .means("Films what happens in the view from now on, until it is ended"),
+            .means("Films what happens in the view from now on, until it is ended; a second of film is a second of simulated time"),
         new(File, "Film, picture or export…", icon::FILM_STRIP, "Shift+V", Action::Toggle(Toggle::Record))
             .means("A film of the past or with a moving camera, a large picture, or files of the bodies"),
         new(File, "Export…", icon::EXPORT, "", Action::Toggle(Toggle::Export))

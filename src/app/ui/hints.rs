@@ -18,7 +18,11 @@ impl Hint {
     const ALL: [(Self, &'static str, &'static str); 4] = [
         (Self::Pull, "Pull a body", "Press the left button on it, and drag. The force stands beside the mouse."),
         (Self::Turn, "Turn the view", "Drag beside the bodies; the wheel zooms. The Home key leads back."),
-        (Self::Select, "Change what you see", "Click a body: its values are at the right, and most of them can be turned while it runs."),
+        (
+            Self::Select,
+            "Change what you see",
+            "Click a body, or a material in the list: its values are at the right. Many can be turned while it runs.",
+        ),
         (Self::GoBack, "Go back in time", "Drag along the strip below. \"Continue from here\" begins another way."),
     ];
 }
@@ -46,10 +50,9 @@ impl Hints {
 
 pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResponse) {
     let Some(first) = state.hints.left.first().copied() else { return };
-    let Some(place) = Hint::ALL.iter().position(|(hint, ..)| *hint == first) else { return };
-    let (_, title, text) = Hint::ALL[place];
+    let Some((_, title, text)) = Hint::ALL.into_iter().find(|(hint, ..)| *hint == first) else { return };
     // Above the transport bar, and the meaning of colours.
-    let at = free.right_bottom() - vec2(14.0, 76.0 + answers.corner);
+    let at = free.right_bottom() - vec2(12.0, 76.0 + answers.corner);
     Area::new(Id::unique("hint")).order(Order::Middle).fixed_pos(at).pivot(Align2::RIGHT_BOTTOM).show(root.ctx(), |ui| {
         let palette = theme::palette(ui.ctx());
         theme::card(root).show(ui, |ui| {
@@ -66,7 +69,8 @@ pub fn hints_ui(root: &Ui, free: Rect, state: &mut UiState, answers: &mut UiResp
             });
             ui.label(RichText::new(text).size(12.5).color(palette.weak));
             ui.horizontal(|ui| {
-                let told = format!("{} of {}", place + 1, Hint::ALL.len());
+                // Those that were done by themselves count as told.
+                let told = format!("{} of {}", Hint::ALL.len() + 1 - state.hints.left.len(), Hint::ALL.len());
                 ui.label(RichText::new(told).font(theme::figures(11.0)).color(palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let word = if state.hints.left.len() > 1 { "Next" } else { "Done" };

@@ -4,12 +4,12 @@
 use egui::{Align, Area, Button, ComboBox, DragValue, Id, Label, Layout, Order, Rect, RichText, ScrollArea, Ui, vec2};
 
 use super::access::Meaning;
-use super::checkup::{findings_ui, painted, short_line_ui};
+use super::checkup::{findings_ui, short_line_ui};
 use super::properties::preset_ui;
 use super::value::{gesture, plain};
 use super::{Action, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
-use crate::app::faults::{COLORS, Checkup};
+use crate::app::faults::Checkup;
 use crate::app::format;
 use crate::app::import::{Import, UNITS, doubt_of_size};
 use crate::render::Shading;
@@ -86,7 +86,7 @@ pub fn import_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
 /// The card of a sheet: its contents are told their width, and the height of what is scrolled in it.
 pub fn card_ui(root: &Ui, view: Rect, context: &UiContext, contents: impl FnOnce(&mut Ui, f32, f32)) {
     // Clear of the sign of a recording, and of the bar at the bottom.
-    let top = if context.recording.is_some() { 60.0 } else { 14.0 };
+    let top = if context.recording.is_some() { 66.0 } else { 14.0 };
     let width = (view.width() - 28.0).min(WIDTH) - 28.0;
     let height = (view.height() - top - 170.0).max(80.0);
     let area = Area::new(Id::unique("import")).order(Order::Middle).fixed_pos(view.left_top() + vec2(14.0, top));
@@ -295,7 +295,7 @@ fn found_ui(ui: &mut Ui, subject: &Subject, answers: &mut UiResponse) {
     let (glyph, color, told) = match (import.is_sound, was_mended) {
         (true, false) => (icon::CHECK_CIRCLE, palette.accent, "Sound: a closed surface"),
         (true, true) => (icon::CHECK_CIRCLE, palette.accent, "Mended: now a closed surface"),
-        (false, _) => (icon::WARNING, painted(&COLORS.left), import.short_verdict()),
+        (false, _) => (icon::WARNING, palette.fair, import.short_verdict()),
     };
     short_line_ui(ui, glyph, color, told, &import.verdict);
     if let Some(checkup) = checkups.first() {

@@ -1,6 +1,6 @@
 //! The card with which bodies are looked into, at the upper left of the view.
 
-use egui::{Align, Area, Button, DragValue, Id, Label, Layout, Order, Rect, RichText, Slider, Ui, vec2};
+use egui::{Align, Area, Button, DragValue, FontId, Id, Label, Layout, Order, Rect, RichText, Slider, TextStyle, Ui, vec2};
 
 use super::access::Meaning;
 use super::import::beside;
@@ -19,12 +19,14 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
     }
     let palette = theme::palette(root.ctx());
     // Beside the sheet of a mesh, or below the sign of a recording.
-    let top = if context.recording.is_some() { 60.0 } else { 12.0 };
+    let top = if context.recording.is_some() { 66.0 } else { 12.0 };
     let place = beside(view, state, context).left_top() + vec2(12.0, top);
     let area = Area::new(Id::unique("inside")).order(Order::Middle).fixed_pos(place);
     area.show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
             ui.set_width(WIDTH);
+            // Numbers have letters as large as the words beside them.
+            ui.style_mut().text_styles.insert(TextStyle::Button, FontId::proportional(12.0));
             let inside = &mut state.inside;
             ui.horizontal(|ui| {
                 ui.label(RichText::new("Look inside").font(theme::strong(12.5)));
@@ -60,6 +62,7 @@ pub fn inside_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiContext
                 ui.horizontal(|ui| plane_ui(ui, inside, &mut state.tool, answers));
                 ui.horizontal(|ui| {
                     ui.spacing_mut().slider_width = WIDTH - 72.0;
+                    ui.visuals_mut().selection.bg_fill = palette.accent;
                     let slider = Slider::new(&mut inside.place, 0.0..=1.0).show_value(false);
                     answers.named("inside.place", ui.add(slider).on_hover_text("Where the plane is, from end to end of the bodies"));
                     if let Some(at) = context.cut_at {
@@ -115,7 +118,8 @@ fn plane_ui(ui: &mut Ui, inside: &mut Inside, tool: &mut Option<Tool>, answers: 
         answers.act(Action::CutThroughView);
     }
     let is_choosing = *tool == Some(Tool::Face);
-    let face = ui.selectable_label(is_choosing, small("face")).on_hover_text("Then click a face of a body: the plane lies along it");
+    let face = ui.add(Button::new(small("face")).selected(is_choosing));
+    let face = face.on_hover_text("Then click a face of a body: the plane lies along it");
     if answers.named("inside.face", face).clicked() {
         *tool = (!is_choosing).then_some(Tool::Face);
     }

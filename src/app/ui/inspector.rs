@@ -31,7 +31,10 @@ pub fn inspector_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, ans
                     return;
                 };
                 if state.selection.items().is_empty() {
-                    let told = "Click a body, or an entry of the list at the left, to see and change its values.";
+                    let told = match state.tree_open {
+                        Some(false) => "Click a body to see and change its values. L shows the list of all that is in the scene.",
+                        _ => "Click a body, or an entry of the list at the left, to see and change its values.",
+                    };
                     ui.label(RichText::new(told).size(12.0).color(palette.weak));
                     ui.add_space(4.0);
                     if context.document.is_some_and(Document::is_pending) {
@@ -243,7 +246,7 @@ fn solver_ui(ui: &mut Ui, scene: &SceneInfo, report: &StepReport) {
 /// What was wrong with a step, a sentence each.
 fn step_faults(scene: &SceneInfo, report: &StepReport) -> Vec<String> {
     let limited = match report.limited {
-        Some(0) => Some("The last step was too hard for its time: its contacts are not solved to the end".into()),
+        Some(0) => Some("The last step was too hard for its time: it is not solved to the end".into()),
         Some(n) => Some(format!("The last step was too hard for its time: {} points were limited", format::count(n as usize))),
         None => (!report.converged).then(|| "The last step did not converge".to_owned()),
     };

@@ -37,17 +37,17 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             ui.label(theme::icon(icon::CUBE, 17.0).color(palette.accent));
             ui.label(RichText::new("Pliant").font(theme::strong(14.0)));
             ui.add_space(8.0);
-            let file = ui.menu_button("File", |ui| file_menu_ui(ui, state, context, answers)).response;
+            let file = ui.menu_button("File", |ui| scrolled_ui(ui, |ui| file_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.File", file);
-            let edit = ui.menu_button("Edit", |ui| edit_menu_ui(ui, state, context, answers)).response;
+            let edit = ui.menu_button("Edit", |ui| scrolled_ui(ui, |ui| edit_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.Edit", edit);
-            let shown = ui.menu_button("Gallery", |ui| gallery_menu_ui(ui, state, context, answers)).response;
+            let shown = ui.menu_button("Gallery", |ui| scrolled_ui(ui, |ui| gallery_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.Gallery", shown);
-            let view = ui.menu_button("View", |ui| view_menu_ui(ui, state, context, answers)).response;
+            let view = ui.menu_button("View", |ui| scrolled_ui(ui, |ui| view_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.View", view);
-            let verify = ui.menu_button("Verify", |ui| verify_menu_ui(ui, state, context, answers)).response;
+            let verify = ui.menu_button("Verify", |ui| scrolled_ui(ui, |ui| verify_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.Verify", verify);
-            let help = ui.menu_button("Help", |ui| help_menu_ui(ui, state, context, answers)).response;
+            let help = ui.menu_button("Help", |ui| scrolled_ui(ui, |ui| help_menu_ui(ui, state, context, answers))).response;
             answers.named("menu.Help", help);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let hint = if state.inspector_open { "Hide the panel" } else { "Show the panel" };
@@ -76,6 +76,17 @@ pub fn menu_ui(root: &mut Ui, state: &mut UiState, context: &UiContext, answers:
             });
         });
     });
+}
+
+/// What is above a menu and around it, in points.
+const AROUND: f32 = 40.0;
+
+/// The entries of a menu; where the window is too low for all of them, they are scrolled.
+fn scrolled_ui(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
+    let height = ui.ctx().content_rect().height() - AROUND;
+    // As high as they are, whatever the menu was before.
+    ui.set_max_height(height);
+    ScrollArea::vertical().max_height(height).show(ui, entries);
 }
 
 fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse) {
@@ -112,7 +123,7 @@ fn file_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     command_ui(ui, state, context, answers, &Action::Screenshot);
     let recording = if context.recording.is_some() { "Stop recording" } else { "Record a film" };
     named_ui(ui, answers, icon::RECORD, recording, Action::ToggleRecording);
-    let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Films are"), |ui| {
+    let formats = ui.menu_button(with_icon(icon::FILM_STRIP, "Format of films"), |ui| {
         for (format, name, _) in FORMATS {
             let choice = ui.radio(state.film.format == format, name).on_hover_text(meaning_of_format(format));
             if answers.named(format!("film.{}", name.replace(' ', "_")), choice).clicked() {
@@ -163,10 +174,10 @@ fn holding_menu_ui(ui: &mut Ui, grip: Grip, answers: &mut UiResponse) {
         }
         ui.separator();
         ui.label(match grip.radius {
-            0.0 => "A point".to_owned(),
-            radius => format!("What is {} around it", format::length(radius)),
+            0.0 => "It holds a point".to_owned(),
+            radius => format!("It holds what is {} around a point", format::length(radius)),
         });
-        ui.weak("Ctrl + wheel while you hold changes that");
+        ui.weak("Ctrl + wheel while you hold: more, or less");
         let again = |ui: &mut Ui| ui.button("A point again").on_hover_text("The mouse holds one point of a body, as at first");
         if grip.radius > 0.0 && answers.named("grip.point", again(ui)).clicked() {
             answers.act(Action::SetGrip(Grip { radius: 0.0, ..grip }));
@@ -242,7 +253,7 @@ fn view_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: 
     if context.timeline.as_ref().is_some_and(|timeline| timeline.lanes.len() > 1) {
         command_ui(ui, state, context, answers, &Action::Time(TimeAction::ToggleGhost));
     }
-    let colors = ui.menu_button("Colour by", |ui| {
+    let colors = ui.menu_button(with_icon(icon::DROP, "Colour by"), |ui| {
         let names = std::iter::once((None, "The body", "Each body has a colour of its own."));
         for (field, title, meaning) in names.chain(Field::ALL.map(|field| (Some(field), field.title(), field.meaning()))) {
             let choice = ui.radio(state.field == field, title).on_hover_text(meaning);
@@ -289,7 +300,8 @@ fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
     }
     ui.separator();
     let parallel = Action::Camera(CameraAction::ToggleParallel);
-    let entry = Button::selectable(context.is_parallel, "Orthographic").shortcut_text(keys_of(&parallel));
+    let words = with_icon(icon::PERSPECTIVE, "Orthographic");
+    let entry = Button::selectable(context.is_parallel, words).shortcut_text(keys_of(&parallel));
     if answers.named("item.Orthographic", ui.add(entry).on_hover_text(meaning_of(&parallel))).clicked() {
         answers.act(parallel);
         ui.close();

@@ -31,6 +31,7 @@ mod record;
 mod sheet;
 mod start;
 mod status;
+mod subject;
 pub mod theme;
 mod thumbnails;
 mod timeline;
@@ -427,7 +428,10 @@ pub fn show(root: &mut Ui, state: &mut UiState, context: &UiContext) -> Outcome 
     warnings::lone_badge_ui(root, free, state, context, &mut answers);
     overlay::overlay_ui(root, free, state, context, &mut answers);
     verify::verify_ui(root, state, context, &mut answers);
-    hints::hints_ui(root, free, state, &mut answers);
+    // What they are about has to be there.
+    if context.snapshot.scene.is_some() {
+        hints::hints_ui(root, free, state, &mut answers);
+    }
     let free = if state.panels_visible { transport::transport_ui(root, free, context, &mut answers) } else { free };
     let free = import::beside(free, state, context);
     context_menu::context_menu_ui(root, state, context, &mut answers);

@@ -22,7 +22,7 @@ use super::start::gallery_ui;
 use super::toasts::toasts_ui;
 use super::{Action, CameraAction, JobView, RecordAction, RecordingView, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::worker::Activity;
-use crate::app::{contacts, format};
+use crate::app::{contacts, film, format};
 use crate::cancel::Progress;
 
 /// A grab as it is drawn, in points of the window.
@@ -224,7 +224,7 @@ fn recording_ui(root: &Ui, view: Rect, recording: &RecordingView, answers: &mut 
         theme::card(root).fill(palette.record).show(ui, |ui| {
             ui.horizontal(|ui| {
                 let told = format!("REC  {seconds:.2} s of film  {width} × {height}");
-                ui.label(RichText::new(told).font(theme::figures(12.5)).color(Color32::WHITE));
+                ui.label(RichText::new(told).font(theme::figures(12.5)).color(Color32::WHITE)).on_hover_text(film::TIME);
                 if answers.named("recording.stop", ui.button("Stop")).on_hover_text("Ends the film and keeps it  (V)").clicked() {
                     answers.act(Action::ToggleRecording);
                 }
@@ -299,7 +299,8 @@ fn building_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut UiRespo
             ui.add(ProgressBar::new(part).desired_height(6.0).fill(palette.accent).corner_radius(3));
             ui.horizontal(|ui| {
                 let told = if stage.is_empty() { "reading" } else { stage };
-                ui.label(RichText::new(format!("{told}, {:.0} %", 100.0 * part)).size(12.5).color(palette.weak));
+                // A stage that is done but for its end takes longer, and 100 % would say that nothing is waited for.
+                ui.label(RichText::new(format!("{told}, {:.0} %", (100.0 * part).min(99.0))).size(12.5).color(palette.weak));
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     let cancel = ui.button("Cancel").on_hover_text("The scene is not opened; what was open stays");
                     if answers.named("building.cancel", cancel).clicked() {
@@ -362,9 +363,12 @@ fn keys_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
         ScrollArea::vertical().max_height(room).show(ui, |ui| {
             ui.columns(2, |columns| {
                 key_group_ui(&mut columns[0], "Mouse", MOUSE.into_iter());
-                for (title, group, column) in
-                    [("Time", Group::Time, 0), ("Window", Group::Window, 0), ("Files", Group::File, 1), ("View", Group::View, 1)]
-                {
+                for (title, group, column) in [
+                    ("Time", Group::Time, 0),
+                    ("Window", Group::Window, 0),
+                    ("Files and changes", Group::File, 1),
+                    ("View", Group::View, 1),
+                ] {
                     let with_keys = commands().iter().filter(|command| command.group == group && !command.keys.is_empty());
                     let others = OTHER_KEYS.into_iter().filter(|_| group == Group::Window);
                     key_group_ui(&mut columns[column], title, with_keys.map(|command| (command.keys, command.name)).chain(others));
@@ -423,7 +427,7 @@ fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let closed = sheet_ui(root, "view", 320.0, |ui| {
         let palette = theme::palette(ui.ctx());
         let title = ui.label(RichText::new("Save this view").font(theme::strong(18.0)));
-        ui.label(RichText::new("It is kept for this scene: View > Camera leads back to it.").size(12.5).color(palette.weak));
+        ui.label(RichText::new("View > Camera leads back to it, in this scene.").size(12.5).color(palette.weak));
         ui.add_space(8.0);
         let field = ui.add(TextEdit::singleline(name).desired_width(f32::INFINITY).margin(vec2(10.0, 7.0)));
         let field = answers.named("view.name", field).labelled_by(title.id);

@@ -3,10 +3,10 @@
 use egui::{Button, CornerRadius, Frame, Margin, RichText, ScrollArea, Ui};
 
 use super::access::Meaning;
-use super::entries::{LISTS, name_of};
 use super::naming::name_row_ui;
+use super::subject::{kind_of, title_ui};
 use super::value::{RowContext, gesture, number_ui, plain, remove_ui, title, value_ui};
-use super::{Action, BodyAction, PinAction, UiContext, UiResponse, UiState, icon, theme};
+use super::{Action, PinAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::document::Document;
 use crate::app::engine::{SceneInfo, View};
 use crate::app::format;
@@ -117,57 +117,6 @@ fn values_of(scene: &Scene, path: &str) -> Option<Vec<ValueGroup>> {
     Some(vec![ValueGroup { title: String::new(), path: String::new(), values }])
 }
 
-/// The list that it is of: what is alike is changed together.
-fn kind_of(item: &Item) -> &str {
-    match item.as_pin() {
-        Some(_) => "pin",
-        None => item.path.rsplit_once('.').map_or(item.path.as_str(), |(list, _)| list),
-    }
-}
-
-fn title_ui(ui: &mut Ui, document: &Document, alike: &[Item], last: &Item, state: &mut UiState, answers: &mut UiResponse) {
-    let palette = theme::palette(ui.ctx());
-    let kind = kind_of(last);
-    let list = LISTS.iter().find(|list| list.path == kind);
-    let kind = match (kind, alike.len(), list) {
-        (_, 0 | 1, Some(list)) => list.one.to_lowercase(),
-        (_, _, Some(list)) => list.title.to_lowercase(),
-        ("body", 2.., _) => "bodies".to_owned(),
-        ("material", 2.., _) => "materials".to_owned(),
-        (kind, ..) => kind.to_owned(),
-    };
-    let is_entry = last.path.contains('.');
-    ui.horizontal(|ui| {
-        let name = match alike.len() {
-            1 if is_entry => name_of(document.scene(), last),
-            1 => title(&last.path),
-            n => format!("{n} {kind}"),
-        };
-        ui.add(egui::Label::new(RichText::new(name).font(theme::strong(14.5))).truncate());
-        if alike.len() == 1 && is_entry {
-            ui.label(RichText::new(kind).size(12.0).color(palette.weak));
-        }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let close = Button::new(theme::icon(icon::X, 12.0)).frame_when_inactive(false);
-            if answers.named("selection.clear", ui.add(close).meaning("Select nothing  (Esc)")).clicked() {
-                state.selection.clear();
-            }
-            let delete = || Button::new(theme::icon(icon::TRASH, 13.0)).frame_when_inactive(false);
-            if is_entry && last.as_pin().is_none() {
-                let delete = ui.add(delete()).meaning("Takes what is selected out of the scene  (Del)");
-                if answers.named("selection.delete", delete).clicked() {
-                    answers.act(Action::Bodies(BodyAction::Delete));
-                }
-            }
-        });
-    });
-    if alike.len() > 1 {
-        let told = format!("Shown are the values of {}; a change is made in all.", name_of(document.scene(), last));
-        ui.label(RichText::new(told).size(11.5).color(palette.weak));
-    }
-    ui.add_space(2.0);
-}
-
 /// What is locked is only shown.
 fn locked_ui(ui: &mut Ui, state: &mut UiState, items: &[Item], answers: &mut UiResponse) {
     ui.horizontal(|ui| {
@@ -186,6 +135,7 @@ pub fn pending_ui(ui: &mut Ui, answers: &mut UiResponse) {
     Frame::new().fill(palette.accent.gamma_multiply(0.16)).corner_radius(CornerRadius::same(7)).inner_margin(Margin::symmetric(8, 5)).show(
         ui,
         |ui| {
+            ui.set_width(ui.available_width());
             ui.horizontal_wrapped(|ui| {
                 ui.label(RichText::new("A change acts from the start.").size(12.0));
                 let start = ui.add(Button::new(RichText::new("Start again").size(12.0)));

@@ -6,7 +6,7 @@ use super::access::Meaning;
 use super::sheet::sheet_ui;
 use super::{Action, RecordAction, UiContext, UiResponse, UiState, icon, theme};
 use crate::app::exporting::{self, Span};
-use crate::app::film::{FORMATS, MOTION_SECONDS, Motion, RATES, SIZES, meaning_of_format};
+use crate::app::film::{FORMATS, MOTION_SECONDS, Motion, RATES, SIZES, TIME, meaning_of_format, time_to_film};
 use crate::record::FilmFormat;
 
 /// What the window knows about pictures that can be made.
@@ -149,6 +149,8 @@ fn main_button(ui: &mut Ui, glyph: &str, label: &str, is_enabled: bool) -> egui:
 fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut UiResponse, done: &mut bool) {
     let studio = &context.studio;
     let (film, sheet) = (&mut state.film, &mut state.record);
+    ui.label(RichText::new(TIME).color(theme::palette(ui.ctx()).weak));
+    ui.add_space(6.0);
     row_ui(ui, "What", |ui| {
         answers
             .named("record.live", ui.radio_value(&mut sheet.from_past, false, "From now on"))
@@ -164,6 +166,11 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
     if is_of_past {
         sheet.range = (range != recorded).then_some(range);
     }
+    row_ui(ui, "Length", |ui| {
+        let frames_per_second = film.frames_per_second.unwrap_or(studio.frames_per_second);
+        let length = ui.label(length_told(is_of_past.then_some(range), frames_per_second, context.snapshot.real_time_factor));
+        answers.named("record.length", length);
+    });
     row_ui(ui, "Format", |ui| {
         for (format, name, _) in FORMATS {
             let choice = ui.radio_value(&mut film.format, format, name).on_hover_text(meaning_of_format(format));
@@ -221,11 +228,19 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
             answers.act(Action::Record(RecordAction::Cancel));
             *done = true;
         }
-        let frames = (range[1] - range[0]) * film.frames_per_second.unwrap_or(studio.frames_per_second);
-        if sheet.from_past {
-            ui.label(RichText::new(format!("{:.0} frames", frames.floor() + 1.0)).color(theme::palette(ui.ctx()).weak));
-        }
     });
+}
+
+/// How long a film will be: one of the past between two times [s], or from now on.
+fn length_told(range: Option<[f64; 2]>, frames_per_second: f64, real_time_factor: Option<f64>) -> String {
+    match (range, time_to_film(real_time_factor)) {
+        (Some([start, end]), _) => {
+            let frames = ((end - start) * frames_per_second + 1e-6).floor() + 1.0;
+            format!("{:.2} s, {frames:.0} frames", frames / frames_per_second)
+        }
+        (None, Some(time)) => format!("until stopped; {time}"),
+        (None, None) => "until stopped".to_owned(),
+    }
 }
 
 /// A part of what was recorded, between two times [s].
@@ -320,7 +335,7 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
     });
     ui.add_space(8.0);
     let studio = &context.studio;
-    let may_be_past = studio.recorded.is_some() && exporting::is_of_surfaces(sheet.export_ending);
+    let may_be_past = studio.recorded.is_some();
     if !may_be_past && sheet.export_of == ExportOf::Past {
         sheet.export_of = ExportOf::Moment;
     }
@@ -332,10 +347,11 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
             .named("export.on", ui.radio_value(&mut sheet.export_of, ExportOf::On, "From now on"))
             .on_hover_text("The simulation plays meanwhile");
         let past = ui.add_enabled_ui(may_be_past, |ui| ui.radio_value(&mut sheet.export_of, ExportOf::Past, "What was recorded"));
-        answers
-            .named("export.past", past.inner)
-            .on_hover_text("A part of the timeline, without computing it again")
-            .on_disabled_hover_text("Of the past there are surfaces only: this format needs stresses and velocities, too");
+        let told = match exporting::is_of_surfaces(sheet.export_ending) {
+            true => "A part of the timeline, without computing it again",
+            false => "A part of the timeline. Its steps are computed again: this format needs stresses and velocities, too",
+        };
+        answers.named("export.past", past.inner).on_hover_text(told).on_disabled_hover_text("Nothing was recorded here");
     });
     row_ui(ui, "For", |ui| {
         let value = DragValue::new(&mut sheet.export_seconds).range(0.05..=3600.0).speed(0.05).fixed_decimals(2).suffix(" s");

@@ -229,7 +229,8 @@ pub fn gallery_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: 
                 .inner
             })
             .inner;
-        let height = room.height() - 150.0;
+        ui.add_space(6.0);
+        let height = room.height() - 156.0;
         let area = ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, true]);
         area.show(ui, |ui| {
             ui.set_width(ui.available_width() - 12.0);

@@ -28,6 +28,8 @@ pub struct Palette {
     pub record: Color32,
     button: Color32,
     button_hovered: Color32,
+    /// Boxes and circles that can be ticked, and the rails of sliders.
+    mark: Color32,
 }
 
 pub const DARK: Palette = Palette {
@@ -41,9 +43,10 @@ pub const DARK: Palette = Palette {
     on_accent: Color32::from_rgb(8, 30, 26),
     error: Color32::from_rgb(246, 130, 112),
     fair: Color32::from_rgb(232, 168, 56),
-    record: Color32::from_rgb(242, 82, 82),
+    record: Color32::from_rgb(212, 52, 52),
     button: Color32::from_rgb(38, 43, 52),
     button_hovered: Color32::from_rgb(50, 57, 69),
+    mark: Color32::from_rgb(96, 106, 122),
 };
 
 pub const LIGHT: Palette = Palette {
@@ -53,13 +56,14 @@ pub const LIGHT: Palette = Palette {
     border: Color32::from_rgb(214, 219, 227),
     text: Color32::from_rgb(33, 38, 46),
     weak: Color32::from_rgb(98, 108, 122),
-    accent: Color32::from_rgb(14, 138, 116),
+    accent: Color32::from_rgb(9, 108, 90),
     on_accent: Color32::from_rgb(255, 255, 255),
     error: Color32::from_rgb(190, 58, 40),
-    fair: Color32::from_rgb(190, 126, 14),
+    fair: Color32::from_rgb(156, 100, 4),
     record: Color32::from_rgb(214, 40, 40),
     button: Color32::from_rgb(230, 233, 238),
     button_hovered: Color32::from_rgb(218, 223, 230),
+    mark: Color32::from_rgb(134, 144, 158),
 };
 
 /// The palette of the current theme.
@@ -116,20 +120,21 @@ fn visuals(theme: Theme, palette: &Palette) -> egui::Visuals {
     v.weak_text_color = Some(palette.weak);
     v.hyperlink_color = palette.accent;
     v.error_fg_color = palette.error;
-    v.selection.bg_fill = palette.accent.gamma_multiply(0.35);
+    // Letters of the accent's colour stand on this.
+    v.selection.bg_fill = palette.accent.gamma_multiply(if v.dark_mode { 0.28 } else { 0.18 });
     v.selection.stroke = Stroke::new(1.0, palette.accent);
     let shadow = Shadow { offset: [0, 6], blur: 24, spread: 0, color: Color32::from_black_alpha(if v.dark_mode { 110 } else { 40 }) };
     (v.window_shadow, v.popup_shadow) = (shadow, shadow);
     v.slider_trailing_fill = true;
     let text = Stroke::new(1.0, palette.text);
-    for (widget, fill, fg) in [
-        (&mut v.widgets.noninteractive, palette.panel, Stroke::new(1.0, palette.text)),
-        (&mut v.widgets.inactive, palette.button, text),
-        (&mut v.widgets.hovered, palette.button_hovered, text),
-        (&mut v.widgets.active, palette.button_hovered, Stroke::new(1.0, palette.accent)),
-        (&mut v.widgets.open, palette.button_hovered, text),
+    for (widget, fill, mark, fg) in [
+        (&mut v.widgets.noninteractive, palette.panel, palette.panel, text),
+        (&mut v.widgets.inactive, palette.button, palette.mark, text),
+        (&mut v.widgets.hovered, palette.button_hovered, palette.mark, text),
+        (&mut v.widgets.active, palette.button_hovered, palette.mark, Stroke::new(1.0, palette.accent)),
+        (&mut v.widgets.open, palette.button_hovered, palette.mark, text),
     ] {
-        widget.bg_fill = fill;
+        widget.bg_fill = mark;
         widget.weak_bg_fill = fill;
         widget.bg_stroke = Stroke::NONE;
         widget.fg_stroke = fg;
@@ -186,4 +191,43 @@ pub fn card(root: &Ui) -> Frame {
         .corner_radius(CornerRadius::same(12))
         .inner_margin(Margin::symmetric(14, 10))
         .shadow(Shadow { offset: [0, 4], blur: 18, spread: 0, color: Color32::from_black_alpha(90) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contrast of two colours as WCAG 2 defines it: 1 for equal ones, 21 for black on white.
+    fn contrast(a: Color32, b: Color32) -> f32 {
+        let linear = |c: u8| match f32::from(c) / 255.0 {
+            c if c <= 0.04045 => c / 12.92,
+            c => ((c + 0.055) / 1.055).powf(2.4),
+        };
+        let luminance = |c: Color32| 0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b());
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// 4.5 is what WCAG 2 (AA) asks of letters, 3 what it asks of parts of controls.
+    #[test]
+    fn letters_and_controls_stand_out_in_both_themes() {
+        for (theme, palette) in [(Theme::Dark, &DARK), (Theme::Light, &LIGHT)] {
+            let visuals = visuals(theme, palette);
+            for ground in [palette.panel, palette.card] {
+                for letters in [palette.text, palette.weak, palette.accent, palette.error, palette.fair] {
+                    assert!(contrast(letters, ground) >= 4.5, "{theme:?}: {letters:?} on {ground:?}: {}", contrast(letters, ground));
+                }
+                let selected = ground.blend(visuals.selection.bg_fill);
+                let letters = visuals.selection.stroke.color;
+                assert!(contrast(letters, selected) >= 4.5, "{theme:?}: selected on {ground:?}: {}", contrast(letters, selected));
+                let mark = visuals.widgets.inactive.bg_fill;
+                assert!(contrast(mark, ground) >= 3.0, "{theme:?}: a box on {ground:?}: {}", contrast(mark, ground));
+            }
+            let ticked = contrast(visuals.widgets.inactive.fg_stroke.color, visuals.widgets.inactive.bg_fill);
+            assert!(ticked >= 3.0, "{theme:?}: a tick: {ticked}");
+            for fill in [palette.accent, palette.fair] {
+                assert!(contrast(palette.on_accent, fill) >= 4.5, "{theme:?}: on {fill:?}: {}", contrast(palette.on_accent, fill));
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Messages at the upper right: one line, the rest on demand; they go away by themselves.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, Ui};
@@ -34,8 +35,16 @@ pub fn add_toast(toasts: &mut Vec<Toast>, notice: Notice) {
     }
 }
 
-/// The line that says what a message is about: its first line or sentence, as much of it as has room.
-fn title(text: &str) -> String {
+/// The line that says what a message is about: its first line or sentence, as much of it as has room. The file that it
+/// is about is named without its folder where there is no room for that.
+fn title(text: &str, file: Option<&Path>) -> String {
+    let without_folder = |file: &Path| {
+        let name = file.file_name()?.to_string_lossy();
+        Some(text.replace(&*file.to_string_lossy(), &name))
+    };
+    let is_long = text.lines().next().is_some_and(|line| line.chars().count() > LINE);
+    let short = file.filter(|_| is_long).and_then(without_folder);
+    let text = short.as_deref().unwrap_or(text);
     let line = text.lines().next().unwrap_or_default();
     let end = [". ", "; ", ": "].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
     let sentence = if line[..end].chars().count() < 12 { line } else { &line[..end] };
@@ -65,7 +74,7 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                 Severity::Error => (icon::WARNING_CIRCLE, palette.error),
             };
             let text = toast.notice.text.clone();
-            let title = title(&text);
+            let title = title(&text, toast.notice.file.as_deref());
             theme::card(root).show(ui, |ui| {
                 ui.set_width(width - 28.0);
                 ui.horizontal_top(|ui| {
@@ -124,20 +133,27 @@ mod tests {
 
     #[test]
     fn a_message_has_one_line_and_keeps_its_words_whole() {
-        assert_eq!(title("The scene was saved"), "The scene was saved");
-        assert_eq!(title("cannot read a.toml: no such file or folder; give another"), "cannot read a.toml");
-        assert_eq!(title("a.obj: it has no triangles"), "a.obj: it has no triangles", "a name alone says nothing");
-        assert_eq!(title("first line\nsecond line"), "first line");
-        let long = title(&"word ".repeat(40));
+        let line_of = |text: &str| title(text, None);
+        assert_eq!(line_of("The scene was saved"), "The scene was saved");
+        assert_eq!(line_of("cannot read a.toml: no such file or folder; give another"), "cannot read a.toml");
+        assert_eq!(line_of("a.obj: it has no triangles"), "a.obj: it has no triangles", "a name alone says nothing");
+        assert_eq!(line_of("first line\nsecond line"), "first line");
+        let long = line_of(&"word ".repeat(40));
         assert!(long.chars().count() <= LINE + 1 && long.ends_with("word…"), "{long}");
-        assert_eq!(title(""), "");
+        assert_eq!(line_of(""), "");
+
+        // Of a file the name is what is looked for.
+        let file = Path::new("/home/somebody/a folder/with. a long name/another folder/pliant-screenshot-1.png");
+        let told = format!("The screenshot is in {}", file.display());
+        assert_eq!(title(&told, Some(file)), "The screenshot is in pliant-screenshot-1.png");
+        assert_eq!(title("Saved a.toml", Some(Path::new("a.toml"))), "Saved a.toml");
     }
 
     #[test]
     fn the_same_message_is_shown_once_and_not_too_many() {
         let mut toasts = vec![];
         for text in ["a", "b", "a", "c", "d", "e"] {
-            add_toast(&mut toasts, Notice { severity: Severity::Error, text: text.into(), file: None });
+            add_toast(&mut toasts, Notice { severity: Severity::Error, text: text.into(), file: None, scene: None });
         }
         let texts: Vec<&str> = toasts.iter().map(|toast| toast.notice.text.as_str()).collect();
         assert_eq!(texts, ["a", "c", "d", "e"]);

@@ -6,7 +6,7 @@ use egui::{
 
 use super::access::Meaning;
 use super::{Action, TimeAction, UiContext, UiResponse, icon, theme};
-use crate::app::format;
+use crate::app::{film, format};
 
 /// Simulated seconds a second, and their names.
 pub const SPEEDS: [(f64, &str); 6] = [(0.1, "0.1×"), (0.25, "0.25×"), (0.5, "0.5×"), (1.0, "1×"), (2.0, "2×"), (f64::INFINITY, "Max")];
@@ -59,8 +59,12 @@ pub fn transport_ui(root: &Ui, view: Rect, context: &UiContext, answers: &mut Ui
 }
 
 fn tool_ui(ui: &mut Ui, glyph: &str, hint: &str) -> Response {
+    tool_button(ui, glyph).meaning(hint)
+}
+
+fn tool_button(ui: &mut Ui, glyph: &str) -> Response {
     let button = Button::new(theme::icon(glyph, 17.0)).frame_when_inactive(false).corner_radius(CornerRadius::same(9));
-    ui.add(button.min_size(vec2(32.0, 30.0))).meaning(hint)
+    ui.add(button.min_size(vec2(32.0, 30.0)))
 }
 
 fn act(answers: &mut UiResponse, name: &str, response: Response, action: Action) {
@@ -101,12 +105,16 @@ fn clock_ui(ui: &mut Ui, context: &UiContext) {
 fn record_ui(ui: &mut Ui, context: &UiContext, answers: &mut UiResponse) {
     let palette = theme::palette(ui.ctx());
     let response = match context.recording {
-        None => tool_ui(ui, icon::RECORD, "Record a film at a fixed rate of simulated time  (V); Shift+V: size, rate, format and camera"),
+        None => {
+            let time = film::time_to_film(context.snapshot.real_time_factor).map(|time| format!(" To make, {time}."));
+            let told = format!("Record a film  (V)\n{}{}\nShift+V: size, rate, format and camera", film::TIME, time.unwrap_or_default());
+            tool_button(ui, icon::RECORD).meaning_with_hint("Record a film  (V)", told)
+        }
         Some(recording) => {
             let stop = theme::icon(icon::STOP, 15.0).color(Color32::WHITE);
             let count = RichText::new(format!("{:.1} s", recording.seconds)).font(theme::figures(13.0)).color(Color32::WHITE);
             let button = Button::new((stop, count)).fill(palette.record).corner_radius(CornerRadius::same(9)).min_size(vec2(32.0, 30.0));
-            ui.add(button).on_hover_text("Stop the film  (V)")
+            ui.add(button).on_hover_text("Stop the film  (V); so much of it there is, in simulated time")
         }
     };
     act(answers, "transport.record", response, Action::ToggleRecording);

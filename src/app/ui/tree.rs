@@ -274,7 +274,7 @@ fn line_ui(ui: &mut Ui, line: &Line, order: &[Item], state: &mut UiState, contex
     response.widget_info(|| WidgetInfo::selected(Role::TreeItem, true, is_selected, &line.label));
     let hovered = response.hovered() || response.has_focus();
     if is_selected || hovered {
-        let fill = if is_selected { palette.accent.gamma_multiply(0.22) } else { ui.visuals().widgets.inactive.bg_fill };
+        let fill = if is_selected { palette.accent.gamma_multiply(0.22) } else { ui.visuals().widgets.inactive.weak_bg_fill };
         ui.painter().rect_filled(rect, CornerRadius::same(5), fill);
     }
     let left = rect.left() + 4.0 + 12.0 * f32::from(line.depth);

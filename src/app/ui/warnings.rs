@@ -51,6 +51,8 @@ pub fn warnings_ui(root: &Ui, view: Rect, state: &mut UiState, context: &UiConte
     area.pivot(Align2::LEFT_BOTTOM).show(root.ctx(), |ui| {
         theme::card(root).show(ui, |ui| {
             ui.set_width((view.width() - 60.0).clamp(160.0, 430.0));
+            // The card grows upwards, and is not as high as what is below its first line.
+            ui.set_max_height((view.height() - 40.0).max(120.0));
             ui.horizontal(|ui| {
                 ui.label(RichText::new("Warnings").font(theme::strong(13.5)));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {

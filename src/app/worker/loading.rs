@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::watch::Watch;
-use super::{Activity, Loop, Severity, Snapshot, panic_text};
+use super::{Activity, Loop, Notice, Severity, Snapshot, panic_text};
 use crate::app::SceneSource;
 use crate::app::engine::Loaded;
 use crate::sim::warnings::Warnings;
@@ -64,7 +64,8 @@ impl Loop {
                 self.publish();
             }
             Err(text) => {
-                self.notify(Severity::Error, text);
+                // It names what is in that scene, which is not there.
+                self.shared.notify(Notice { severity: Severity::Error, text, file: None, scene: None });
                 self.next.failed_loads += 1;
                 self.publish();
             }

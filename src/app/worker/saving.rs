@@ -47,7 +47,8 @@ impl Loop {
     }
 
     pub(super) fn export(&mut self, wish: &ExportWish, job: &Arc<Job>) {
-        match self.guarded(|engine| engine.export(wish, job)) {
+        let cancel = self.cancel.clone();
+        match self.guarded(|engine| engine.export(wish, job, &cancel)) {
             Some(Ok(())) => {}
             Some(Err(text)) => job.end(Err(text)),
             None => job.end(Err("there is no simulation".into())),
@@ -56,7 +57,7 @@ impl Loop {
     }
 
     fn notify_of_file(&self, text: String, file: &Path) {
-        self.shared.notify(Notice { severity: Severity::Info, text, file: Some(file.to_owned()) });
+        self.shared.notify(Notice { severity: Severity::Info, text, file: Some(file.to_owned()), scene: None });
     }
 
     /// After a step if it is time, and at a pause: nobody knows how long that lasts.

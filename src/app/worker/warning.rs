@@ -1,8 +1,10 @@
-//! What is followed of every step: warnings, and points that are plotted. The window does not see every step.
+//! What is followed of every step: warnings, and points that are plotted. The window does not see every step. And what
+//! the scene calls its things by now.
 
 use std::sync::Arc;
 
 use super::Loop;
+use crate::app::document::Labels;
 use crate::scene::Probe;
 use crate::step::StepReport;
 
@@ -10,6 +12,12 @@ impl Loop {
     pub(super) fn watch(&mut self, generation: u64, probes: Vec<Probe>) {
         if self.next.scene.as_ref().is_some_and(|scene| scene.generation == generation) {
             self.guarded(|engine| engine.watch(probes));
+        }
+    }
+
+    pub(super) fn name(&mut self, generation: u64, labels: Labels, set: Vec<String>) {
+        if self.next.scene.as_ref().is_some_and(|scene| scene.generation == generation) {
+            self.guarded(|engine| engine.name(labels, set));
         }
     }
 

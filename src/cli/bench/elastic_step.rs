@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::Failure;
-use crate::model::{Model, Surface};
+use crate::model::{FrictionTable, Model, Surface};
 use crate::scene::Built;
 use crate::sim::{Options, Simulation};
 
@@ -52,7 +52,14 @@ fn without_contact(mut built: Built) -> Built {
     built.forces.clear();
     built.grabs.clear();
     built.probes.clear();
-    let mut model = Model { obstacles: vec![], attachments: vec![], collision: Arc::new(Surface::default()), ..(*built.model).clone() };
+    let mut model = Model {
+        obstacles: vec![],
+        attachments: vec![],
+        collision: Arc::new(Surface::default()),
+        // Its pairs may name what is gone.
+        friction: FrictionTable::new(0.0, vec![]),
+        ..(*built.model).clone()
+    };
     for body in &mut model.bodies {
         (body.collision_vertices, body.collision_triangles, body.self_contact) = (0..0, 0..0, false);
     }
@@ -88,5 +95,17 @@ mod tests {
             elastic.ms > 0.0 && elastic.clock_ms > 0.0 && elastic.ms == sum && elastic.stages.iter().all(|(_, ms)| *ms > 0.0),
             "{elastic:?}"
         );
+    }
+
+    #[test]
+    fn friction_of_a_pair_with_the_floor_is_left_out_with_it() {
+        let text = "format = 1\n[material.gum]\n\
+                    [[body]]\nname = \"cube\"\nmaterial = \"gum\"\nshape = { type = \"box\", size = [0.2, 0.2, 0.2], cells = [1, 1, 1] }\n\
+                    position = [0, 1, 0]\n[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n\
+                    [[contact.pair]]\na = \"cube\"\nb = \"floor\"\nfriction = 0.7\n";
+        let built = build(&Scene::from_text("pair", "pair.toml", text, None, &[]).unwrap()).unwrap();
+        assert_eq!(built.model.friction().pairs.len(), 1);
+        let options = Options { backend: Some(BackendChoice::Cpu), threads: Some(1), ..Options::default() };
+        assert!(measure(built, &options).unwrap().ms > 0.0);
     }
 }

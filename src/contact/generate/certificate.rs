@@ -18,8 +18,7 @@ use crate::elastic::rotation;
 use crate::geometry::Mesh;
 use crate::math::lanes::{Lanes, Matrix, times, transpose};
 use crate::math::{Mat3, Vec3};
-use crate::model::State;
-use crate::model::{Body, Model};
+use crate::model::{Body, InjectivityProof, Model, State};
 
 /// The least eigenvalue of sym(R^T F) that is accepted: distances stay at least this part of those at rest.
 const LEAST: f64 = 0.05;
@@ -36,11 +35,13 @@ const CHUNK: usize = 256;
 #[derive(Clone, Debug)]
 struct Proof {
     is_convex: bool,
-    /// R, while there is a proof for the present state.
-    rotation: Option<Mat3>,
-    /// Steps since it was looked for.
-    age: u32,
+    /// For the present state; what is unknown is looked for at once.
+    known: InjectivityProof,
+    /// It is of a state that was brought, and still to be tested.
+    is_recalled: bool,
 }
+
+const UNKNOWN: InjectivityProof = InjectivityProof { rotation: None, age: PATIENCE };
 
 /// Of the deformable bodies.
 #[derive(Clone, Debug, Default)]
@@ -53,43 +54,50 @@ pub struct InjectivityCertificate {
 impl InjectivityCertificate {
     /// `mesh`: the surfaces of the bodies, first those of the deformable ones, at `rest`.
     pub fn new(model: &Model, mesh: &Mesh, rest: &[Vec3]) -> Self {
-        let proof = |body: &Body| Proof { is_convex: is_convex(model, body, mesh, rest), rotation: None, age: PATIENCE };
+        let proof = |body: &Body| Proof { is_convex: is_convex(model, body, mesh, rest), known: UNKNOWN, is_recalled: false };
         Self { proofs: model.bodies.par_iter().map(proof).collect(), displacements: vec![] }
     }
 
-    /// Nothing is known of another state.
-    pub fn forget(&mut self) {
-        for proof in &mut self.proofs {
-            (proof.rotation, proof.age) = (None, PATIENCE);
+    /// Goes on with what `state` knows, which then holds at its start.
+    pub fn recall(&mut self, state: &State) {
+        for (body, proof) in self.proofs.iter_mut().enumerate() {
+            (proof.known, proof.is_recalled) = (state.proofs.get(body).copied().unwrap_or(UNKNOWN), true);
         }
+    }
+
+    /// Gives what is known at the end of a step to its state: what the next step does depends on it.
+    pub fn keep(&self, state: &mut State) {
+        state.proofs.clear();
+        state.proofs.extend(self.proofs.iter().map(|proof| proof.known));
     }
 
     /// Takes back all proofs for a while: a step that is to be made without one of them is made without any, where
     /// there is no work left to make it again for one after the other.
     pub fn give_up(&mut self) {
-        self.proofs.iter_mut().for_each(|proof| (proof.rotation, proof.age) = (None, 0));
+        self.proofs.iter_mut().for_each(|proof| proof.known = InjectivityProof { rotation: None, age: 0 });
     }
 
     /// Looks for proofs for the start of a step.
     pub fn start(&mut self, model: &Model, groups: &TetGroups, state: &State) {
-        if !self.proofs.iter().any(|proof| proof.is_wanted()) {
-            self.proofs.iter_mut().for_each(|proof| proof.age = proof.age.saturating_add(1));
-            return;
+        if self.proofs.iter().any(|proof| proof.is_recalled || proof.is_wanted()) {
+            take(&mut self.displacements, state.displacements.iter().copied());
         }
-        take(&mut self.displacements, state.displacements.iter().copied());
         for (proof, body) in self.proofs.iter_mut().zip(&model.bodies) {
-            if proof.is_wanted() {
-                let rotation = mean_rotation(body, state);
-                proof.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
-                proof.age = 0;
+            let holds = |rotation: &Mat3| is_monotone(groups, body, &self.displacements, rotation);
+            // A body may have been put elsewhere.
+            if std::mem::take(&mut proof.is_recalled) && proof.known.rotation.is_some_and(|rotation| !holds(&rotation)) {
+                proof.known = UNKNOWN;
             }
-            proof.age = proof.age.saturating_add(1);
+            if proof.is_wanted() {
+                proof.known = InjectivityProof { rotation: Some(mean_rotation(body, state)).filter(holds), age: 0 };
+            }
+            proof.known.age = proof.known.age.saturating_add(1);
         }
     }
 
     /// Of each body, whether it cannot touch itself.
     pub fn is_certified(&self) -> impl Iterator<Item = bool> {
-        self.proofs.iter().map(|proof| proof.rotation.is_some())
+        self.proofs.iter().map(|proof| proof.known.rotation.is_some())
     }
 
     /// Takes back the proofs that do not hold to the end of the step with the velocity change `dv`; true if there are
@@ -102,12 +110,12 @@ impl InjectivityCertificate {
         take(&mut self.displacements, moved);
         let mut lost = vec![];
         for (b, (proof, body)) in self.proofs.iter_mut().zip(&model.bodies).enumerate() {
-            let Some(rotation) = &proof.rotation else { continue };
+            let Some(rotation) = &proof.known.rotation else { continue };
             if is_monotone(groups, body, &self.displacements, rotation) {
                 continue;
             }
             let rotation = mean_rotation(body, state);
-            proof.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
+            proof.known.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
             lost.push(b);
         }
         if lost.is_empty() {
@@ -117,7 +125,7 @@ impl InjectivityCertificate {
         take(&mut self.displacements, state.displacements.iter().copied());
         let mut is_lost = false;
         for b in lost {
-            let (proof, body) = (&mut self.proofs[b], &model.bodies[b]);
+            let (proof, body) = (&mut self.proofs[b].known, &model.bodies[b]);
             proof.rotation = proof.rotation.filter(|rotation| is_monotone(groups, body, &self.displacements, rotation));
             proof.age = 0;
             is_lost |= proof.rotation.is_none();
@@ -128,7 +136,7 @@ impl InjectivityCertificate {
 
 impl Proof {
     fn is_wanted(&self) -> bool {
-        self.is_convex && self.rotation.is_none() && self.age >= PATIENCE
+        self.is_convex && self.known.rotation.is_none() && self.known.age >= PATIENCE
     }
 }
 
@@ -338,5 +346,41 @@ mod tests {
         assert_eq!(sure_after(1.5, true), (vec![true, true], true, vec![true, false]));
         // Its ends are turned by more than a right angle from the middle.
         assert_eq!(sure_after(3.5, false), (vec![false, true], false, vec![false, true]));
+    }
+
+    /// What a state knows is gone on with where it still holds.
+    #[test]
+    fn what_is_recalled_is_tested_once() {
+        let model = model(vec![shapes::box_tets(Vec3::new(1.0, 0.1, 0.1), [9, 1, 1])]);
+        let groups = TetGroups::of(&model);
+        let mut state = State::initial(&model);
+        let mut first = monotone(&model);
+        (0..3).for_each(|_| first.start(&model, &groups, &state));
+        first.keep(&mut state);
+        let known = state.proofs[0];
+        assert!(known.rotation.is_some() && known.age == 3, "{known:?}");
+        let mut second = monotone(&model);
+        second.recall(&state);
+        // It goes on with the rotation that it has, not with the present one, which is about the same.
+        let turn = |state: &mut State, angle: f64| {
+            let turn = Quat::from_scaled_axis(Vec3::z() * angle);
+            state.displacements = model.rest_positions.iter().map(|x| turn * x - x).collect();
+            state.rotations.fill([turn.i, turn.j, turn.k, turn.w]);
+        };
+        turn(&mut state, 0.1);
+        second.start(&model, &groups, &state);
+        second.keep(&mut state);
+        assert_eq!(state.proofs, [InjectivityProof { age: 4, ..known }]);
+        // It was put elsewhere.
+        turn(&mut state, 2.0);
+        second.recall(&state);
+        second.start(&model, &groups, &state);
+        second.keep(&mut state);
+        assert!(state.proofs[0].age == 1 && state.proofs[0].rotation.is_some_and(|rotation| Some(rotation) != known.rotation));
+        // A state that knows nothing: it is looked for at once.
+        state.proofs.clear();
+        second.recall(&state);
+        second.start(&model, &groups, &state);
+        assert_eq!(second.is_certified().collect::<Vec<bool>>(), [true]);
     }
 }

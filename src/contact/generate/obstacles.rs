@@ -16,6 +16,7 @@ use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weig
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
 use crate::model::{Model, PairId, PairKind, WarmContact};
+use crate::sparse::Segment;
 
 /// What one thread finds of the features that end inside an obstacle.
 #[derive(Debug, Default)]
@@ -79,6 +80,14 @@ impl Obstacles {
         let vertices = corners(end.step, pair);
         let (x0, x1) = (combine(&vertices, weights, &end.step.start), combine(&vertices, weights, &end.x));
         linearisation(&vertices, weights, &self.shape_of(pair).tangent_plane(&x0, &x1), &x0, &x1)
+    }
+
+    /// The features of some bodies that end inside obstacles, body by body; goes back to `idle` when they are taken.
+    fn enter_all(&self, bodies: &[Segment], end: &End) -> Vec<Part> {
+        let mut parts = self.idle.take().unwrap_or_default();
+        parts.resize_with(bodies.len().max(parts.len()), Part::default);
+        parts.par_iter_mut().zip(bodies).for_each(|(part, segment)| self.enter(segment.body, end, part));
+        parts
     }
 
     /// The features of a body that end inside an obstacle.
@@ -269,18 +278,13 @@ impl ContactGenerator for Obstacles {
 
     /// Features of the island that end inside an obstacle.
     fn meet(&self, search: &Search, met: &mut Met) {
-        let mut parts = self.idle.take().unwrap_or_default();
-        let segments = &search.moved.trial.island.segments;
-        parts.resize_with(segments.len().max(parts.len()), Part::default);
-        parts.par_iter_mut().zip(segments).for_each(|(part, segment)| self.enter(segment.body, search.moved.end, part));
+        let mut parts = self.enter_all(&search.moved.trial.island.segments, search.moved.end);
         parts.iter_mut().for_each(|part| met.append(&mut part.found));
         self.idle.put(parts);
     }
 
     fn overlaps(&self, _: &Candidates, end: &End, _: &CancelToken) -> Vec<Overlap> {
-        let mut part = Part::default();
-        let bodies = &end.step.surfaces.whole.segments;
-        bodies.iter().for_each(|segment| self.enter(segment.body, end, &mut part));
+        let mut parts = self.enter_all(&end.step.surfaces.whole.segments, end);
         let overlap = |(pair, row): (PairId, Linearisation)| {
             let (vertices, obstacle) = (corners(end.step, &pair), self.shape_of(&pair));
             let start = combine(&vertices, &row.weights, &end.step.start);
@@ -295,7 +299,9 @@ impl ContactGenerator for Obstacles {
                 immovable_motion: row.normal * (row.point - start - row.slip).dot(&row.normal),
             })
         };
-        part.found.into_iter().filter_map(overlap).collect()
+        let overlaps = parts.iter_mut().flat_map(|part| part.found.drain(..)).filter_map(overlap).collect();
+        self.idle.put(parts);
+        overlaps
     }
 
     fn shares(&self, step: &SurfaceStep, contact: &WarmContact, x: &[Vec3]) -> Vec<(u32, f64)> {

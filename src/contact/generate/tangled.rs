@@ -1,7 +1,9 @@
 //! Bodies whose surface passes through itself. Contact keeps surfaces apart by induction: what starts a step apart ends
 //! it apart. A body that starts scrambled, flattened or mirrored has no such start, and continuous tests would hold its
 //! features on the wrong sides of each other. It is left alone until it has found back to its shape, and meets itself
-//! from then on (`collision-detection.md` A4: leaving an inversion is not misread as a collision).
+//! from then on (`collision-detection.md` A4: leaving an inversion is not misread as a collision). A body that does not
+//! find back by itself is drawn back as a whole (`elastic::frames`), so nothing has to tell which way out of itself a
+//! surface has to go (A6): each point of it goes where it belongs, through whatever of the body is on the way.
 
 use std::ops::Range;
 
@@ -9,41 +11,60 @@ use super::Surfaces;
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::disjoint_sets::DisjointSets;
+use crate::elastic::{mean_deformation, patience};
 use crate::geometry::Mesh;
 use crate::math::Vec3;
 use crate::mesh::{SurfaceMesh, doctor};
-use crate::model::{Model, State, Tet};
+use crate::model::{Body, Model, State, Tet};
 
 /// Elements whose volume differs by more than this part from that at rest are still on their way.
 const SETTLED: f64 = 0.1;
+/// A body of a larger [`crate::elastic::MeanDeformation::distance`] is not near its shape: what is bent has less, what is
+/// twisted by a turn 2.
+const NEAR: f64 = 1.0;
+/// A body that is drawn back as a whole comes nearer, so that little is left to its own law.
+const NEAR_AS_WHOLE: f64 = 0.03;
+/// Loads may hold a body further from its shape. In so many times its patience it has come to where they do; elements
+/// above this part of their volume are then settled.
+const HELD_PATIENCE: f64 = 3.0;
+const HELD: f64 = 0.1;
 /// A body may be whole with this part of its volume in elements that are not: slivers of a bad mesh.
 const UNSETTLED_VOLUME: f64 = 0.01;
 
-/// Takes the mark from those tangled bodies of `state` that have become whole; true if there were such.
-pub fn untangle(model: &Model, surfaces: &Surfaces, state: &mut State) -> bool {
+/// Takes the mark from those tangled bodies of `state` that have become whole in a step of `dt` [s]; true if there were
+/// such.
+pub fn untangle(model: &Model, surfaces: &Surfaces, state: &mut State, dt: f64) -> bool {
     if !state.tangled.contains(&true) {
         return false;
     }
     let nodes = state.positions(model);
     let x = model.collision.positions(&nodes);
     let mut any = false;
-    for (b, is_tangled) in state.tangled.iter_mut().enumerate().filter(|(_, is_tangled)| **is_tangled) {
+    let State { tangled, tangled_times, displacements, .. } = state;
+    for (b, (is_tangled, time)) in tangled.iter_mut().zip(tangled_times).enumerate().filter(|(_, (is_tangled, _))| **is_tangled) {
         let may_meet_itself = || !model.bodies[b].self_contact || is_whole(surfaces, BodyRef::Deformable(b as u32), &x);
-        *is_tangled = !(is_settled(model, b, &nodes) && may_meet_itself());
-        any |= !*is_tangled;
+        *time += dt;
+        *is_tangled = !(is_settled(model, &model.bodies[b], displacements, &nodes, *time) && may_meet_itself());
+        if !*is_tangled {
+            (any, *time) = (true, 0.0);
+        }
     }
     any
 }
 
-/// Whether the elements of a body have about their volumes at rest: its own law then takes over without a blow.
-fn is_settled(model: &Model, body: usize, nodes: &[Vec3]) -> bool {
-    let body = &model.bodies[body];
+/// Whether a body is near its shape and its elements have about their volumes at rest, so that its own law takes over
+/// without a blow; or whether what is left is the work of loads, as it has been tangled for a `time` [s] long enough.
+fn is_settled(model: &Model, body: &Body, displacements: &[Vec3], nodes: &[Vec3], time: f64) -> bool {
+    let patience = patience(model, body);
+    let (is_held, near) = (time > HELD_PATIENCE * patience, if time > patience { NEAR_AS_WHOLE } else { NEAR });
     let ratio = |tet: &Tet| {
         let [a, b, c, d] = tet.nodes.map(|n| nodes[n as usize]);
         (b - a).cross(&(c - a)).dot(&(d - a)) / (6.0 * tet.volume)
     };
-    let unsettled = model.tets[body.tets.clone()].iter().filter(|tet| (ratio(tet) - 1.0).abs() > SETTLED);
-    unsettled.map(|tet| tet.volume).sum::<f64>() <= UNSETTLED_VOLUME * body.volume
+    let is_unsettled = |ratio: f64| if is_held { ratio < HELD } else { (ratio - 1.0).abs() > SETTLED };
+    let unsettled = model.tets[body.tets.clone()].iter().filter(|tet| is_unsettled(ratio(tet)));
+    let is_near = || mean_deformation(model, body, displacements).is_some_and(|mean| mean.distance <= near);
+    unsettled.map(|tet| tet.volume).sum::<f64>() <= UNSETTLED_VOLUME * body.volume && (is_held || is_near())
 }
 
 /// Whether the surface of a body crosses itself nowhere and its closed parts face outwards as they do at rest.
@@ -109,7 +130,7 @@ mod tests {
     fn stays_tangled(place: impl Fn(&Vec3) -> Vec3) -> bool {
         let (model, surfaces, mut state) = bar(place);
         assert_eq!(state.tangled, [true]);
-        assert_ne!(untangle(&model, &surfaces, &mut state), state.tangled[0]);
+        assert_ne!(untangle(&model, &surfaces, &mut state, 0.01), state.tangled[0]);
         state.tangled[0]
     }
 

@@ -100,21 +100,25 @@ fn gain<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     let before = damping.map_or([[zero; 3]; N], |damping| of.vectors(simd, damping.velocities));
     let (mut works, mut swelling_rates) = ([zero; 2], [zero; 2]);
     for p in 0..P {
-        let gradients = of.gradients(simd, p);
-        let gradient = Patch::<N, P>::gradient(&gradients, &displacements);
+        let flowed = of.flowed(simd, p, |row| way.states[n_tets + of.part.rows.start + row]);
+        let gradients = of.reshaped(simd, p, &flowed);
+        let gradient = elastic_gradient(simd, &gradients, &displacements, &flowed);
         let rates = Patch::<N, P>::gradient(&gradients, &velocities);
         let end = [plus(&gradient[0], time, &rates[0]), plus(&gradient[1], time, &rates[1]), plus(&gradient[2], time, &rates[2])];
         let mut q = load(simd, |lane| way.states[of.part.tets.start + of.tet(lane, p)]);
         let mut q_end = q;
-        // A tangent counts on the frame in any case.
-        if (M::IS_FRAMED || damping.is_some()) && (M::TANGENT != Tangent::Warped || way.turns_frames) {
+        if let Some(frame) = of.part.frame {
+            q = load(simd, |_| frame);
+            q_end = q;
+        } else if (M::IS_FRAMED || damping.is_some()) && (M::TANGENT != Tangent::Warped || way.turns_frames) {
+            // A tangent counts on the frame in any case.
             q = rotation::follow(q, &plus_identity(&gradient));
             q_end = rotation::follow(q, &plus_identity(&end));
         }
         let mut state = [[zero; 4]; MAX_STATE_ROWS];
         let state = &mut state[..M::STATE_ROWS];
         for (row, state) in state.iter_mut().enumerate() {
-            *state = load(simd, |lane| way.states[n_tets + of.part.rows.start + of.tet(lane, p) * M::STATE_ROWS + row]);
+            *state = load(simd, |lane| way.states[n_tets + of.part.rows.start + of.tet(lane, p) * of.part.rows_of_tet + row]);
         }
         let v = of.number(simd, &of.group.volumes[p]);
         let at = deviatoric.kinematics(&Deformation { gradient, rotation: rotation::matrices(&q), state });

@@ -305,6 +305,8 @@ fn frame(model: &Model, attachments: usize, arrays: &mut Unpacker) -> Option<Fra
         attachments: arrays.vectors(2 * attachments)?.chunks_exact(2).map(|ends| [ends[0], ends[1]]).collect(),
         contact_pressures: arrays.finite(n_pressures, |p: &f32| p.is_finite())?,
         states: arrays.finite(model.n_state_rows(), |row: &[f64; 4]| row.iter().all(|x| x.is_finite()))?,
+        // A recording has the materials of its start.
+        materials: None,
     };
     arrays.is_at_end().then_some(frame)
 }

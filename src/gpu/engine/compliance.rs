@@ -4,6 +4,7 @@
 use super::*;
 use crate::budget::Allowance;
 use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
+use crate::gpu::tiles::CORES_OF_DEVICE;
 
 /// What a submission answers.
 struct Answer {
@@ -50,8 +51,6 @@ pub const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
 pub const CUT: std::ops::RangeInclusive<u32> = 24..=ITERATIONS;
 /// Elastic iterations of the first pass of a round, and of the others, which begin near the solution.
 const ELASTIC_ITERATIONS: [u32; 2] = [64, 32];
-/// A device reads as fast as so many cores, at least.
-const CORES_OF_DEVICE: u64 = 8;
 /// Bound on the passes of a round, with those that only go on with an elastic solve.
 const MAX_ROUND: f32 = 60.0;
 

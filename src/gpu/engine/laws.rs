@@ -5,8 +5,9 @@
 use rayon::prelude::*;
 
 use super::DeviceBackend;
-use crate::elastic::{Degeneration, Quaternion, deformation_gradient, gradient, state_rows};
-use crate::gpu::upload::{Laws, nodes, patches, tets};
+use crate::elastic::{Degeneration, Quaternion, deformation_gradient, frames, gradient, patch_gradient, state_rows};
+use crate::element::{ElementKind, Patch};
+use crate::gpu::upload::{Laws, gradients, nodes, patches, tets};
 use crate::material::{Constitutive, Material};
 use crate::math::{Mat3, Vec3};
 use crate::model::Tet;
@@ -52,6 +53,7 @@ impl DeviceBackend {
             let now = Laws { tangled: &state.tangled, second_order, rows: &rows, turned: &turned };
             staging.put(buffers.get("tets"), 0, &tets(model, now));
             staging.put(buffers.get("patches"), 0, &patches(model, now));
+            staging.put(buffers.get("patch_gradients"), 0, &gradients(model, now));
             let rows: Vec<_> = rows.iter().map(|row| row.map(|x| x as f32)).collect();
             staging.put(buffers.get("rotations"), 16 * model.tets.len() as u64, &rows);
         }
@@ -86,11 +88,12 @@ fn inertial_damping(step: &StepInputs, node: usize) -> f64 {
 }
 
 /// What all tets remember in a step, and how some are turned where it leads or begins; `kept`: the rows of a step that
-/// has begun. Nothing of models whose tets remember nothing.
+/// has begun. Nothing where tets remember nothing and answer in their own frames.
 fn advance(step: &StepInputs, kept: Option<&[Quaternion]>) -> Vec<TetState> {
     let &StepInputs { model, state, params, .. } = step;
     let n_tets = model.tets.len().min(state.rotations.len());
-    if state.rotations.len() == n_tets {
+    let frames = frames(model, state);
+    if state.rotations.len() == n_tets && frames.is_empty() {
         return vec![];
     }
     let moved: Vec<Vec3> = step.iterate.map_or_else(|| state.displacements.clone(), |iterate| step.displacements(iterate).collect());
@@ -99,22 +102,46 @@ fn advance(step: &StepInputs, kept: Option<&[Quaternion]>) -> Vec<TetState> {
         let mut tet_state = TetState { rows: rows.to_vec(), turned: None };
         let is_tangled = state.tangled.get(tet.body as usize) == Some(&true);
         let (material, begins) = (model.material(tet), kept.is_none().then_some(params.time_step));
-        if let Some(time) = begins.filter(|_| !is_tangled) {
-            flow(tet, material, &moved, time, &mut tet_state);
+        let is_element = model.bodies[tet.body as usize].element == ElementKind::Linear;
+        if let Some(time) = begins.filter(|_| !is_tangled && is_element) {
+            flow(material, &gradient(tet, &moved), time, &mut tet_state.rows);
         }
-        turn(tet, material, [&moved, &state.velocities], begins, is_tangled, &mut tet_state);
+        tet_state.turned = frames.get(tet.body as usize).copied().flatten();
+        if tet_state.turned.is_none() {
+            turn(tet, material, [&moved, &state.velocities], begins, is_tangled, &mut tet_state);
+        }
         tet_state
     };
-    tets.par_iter().with_min_len(MIN_TETS_PER_TASK).map(of_tet).collect()
+    let mut found: Vec<TetState> = tets.par_iter().with_min_len(MIN_TETS_PER_TASK).map(of_tet).collect();
+    if kept.is_none() {
+        model.cells.iter().for_each(|cell| flow_of_points(step, cell, &moved, &mut found));
+        model.tets10.iter().for_each(|tet| flow_of_points(step, tet, &moved, &mut found));
+    }
+    found
 }
 
-/// What flows does so for a time [s].
-fn flow(tet: &Tet, material: &Material, displacements: &[Vec3], time: f64, TetState { rows, .. }: &mut TetState) {
+/// What flows at a displacement gradient does so for a time [s].
+fn flow(material: &Material, gradient: &Mat3, time: f64, rows: &mut [Quaternion]) {
     let Some(rule) = material.plasticity else { return };
-    let found = rule.advance(&Constitutive::new(material), &gradient(tet, displacements), time, material.plastic_rows(rows));
+    let found = rule.advance(&Constitutive::new(material), gradient, time, material.plastic_rows(rows));
     if let Some(last) = rows.last_chunk_mut() {
         *last = found.0;
     }
+}
+
+/// The same of the points of an element of several tets, for all tets that keep them.
+fn flow_of_points<const N: usize, const P: usize>(step: &StepInputs, patch: &Patch<N, P>, moved: &[Vec3], found: &mut [TetState]) {
+    let &StepInputs { model, state, params, .. } = step;
+    let is_tangled = state.tangled.get(model.tets[patch.tets().start].body as usize) == Some(&true);
+    let material = &model.materials[patch.material as usize];
+    if is_tangled || material.plasticity.is_none() {
+        return;
+    }
+    let (points, others) = found[patch.tets()].split_at_mut(patch.n_points());
+    for (point, tet) in points.iter_mut().enumerate() {
+        flow(material, &patch_gradient(patch, point, moved), params.time_step, &mut tet.rows);
+    }
+    others.iter_mut().zip(&*points).for_each(|(other, point)| other.rows.clone_from(&point.rows));
 }
 
 /// Which features of a tet have met in the `time` [s] before a step that begins, and the rotation of a tet of which

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::elastic::{Quaternion, SECOND_ORDER, state_rows};
 use crate::element::{Cell, Element, Patch, Tet4, Tet10};
-use crate::gpu::layout::{NONE, PatchData, TET_FOLLOWS, TET_POINT, TET_TURNED, TetData, vec4};
+use crate::gpu::layout::{NONE, PatchData, TET_FOLLOWS, TET_POINT, TET_TURNED, TET_TURNED_POINT, TetData, vec4};
 use crate::material::{ConstitutiveModel, Lame, Material, PLASTIC_ROWS, PlasticRows, StretchLimit, StretchLimits};
 use crate::math::Mat3;
 use crate::model::{Lists, Model, Tet};
@@ -82,7 +82,7 @@ fn material_of<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Mode
 fn keep_points<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, laws: Laws, tets: &mut [TetData]) {
     let mu = material_of(patch, model, laws).lame().mu;
     for (k, tet) in tets[patch.tets()].iter_mut().enumerate() {
-        tet.role = TET_POINT;
+        tet.role = if tet.role == TET_TURNED { TET_TURNED_POINT } else { TET_POINT };
         if k < patch.n_points() {
             tet.g1[3] = (mu * patch.volumes[k]) as f32;
             tet.g2[3] = 0.0;
@@ -128,13 +128,22 @@ pub fn nodes(model: &Model) -> Vec<u32> {
     model.cells.iter().flat_map(|cell| cell.nodes).chain(model.tets10.iter().flat_map(|tet| tet.nodes)).collect()
 }
 
-/// Shape gradients of the nodes at each point [1/m], with the volume of the point [m^3].
-pub fn gradients(model: &Model) -> Vec<[f32; 4]> {
-    fn of<const N: usize, const P: usize>(patch: &Patch<N, P>) -> impl Iterator<Item = [f32; 4]> {
-        let points = patch.gradients.iter().zip(&patch.volumes);
-        points.flat_map(|(gradients, volume)| gradients.iter().map(|gradient| vec4(gradient, *volume)))
+/// Shape gradients of the nodes at each point [1/m], from the shape to which it would return, with the volume of the
+/// point [m^3].
+pub fn gradients(model: &Model, laws: Laws) -> Vec<[f32; 4]> {
+    let rows = state_rows(model, laws.rows);
+    let mut all = vec![];
+    model.cells.iter().for_each(|cell| gradients_of(cell, &material_of(cell, model, laws), &rows, &mut all));
+    model.tets10.iter().for_each(|tet| gradients_of(tet, &material_of(tet, model, laws), &rows, &mut all));
+    all
+}
+
+fn gradients_of<const N: usize, const P: usize>(patch: &Patch<N, P>, material: &Material, rows: &[&[Quaternion]], all: &mut Vec<[f32; 4]>) {
+    for (point, (gradients, volume)) in patch.gradients.iter().zip(&patch.volumes).enumerate() {
+        let rows = rows[patch.tets()].get(point).copied().unwrap_or_default();
+        let change = material.plastic_rows(rows).change();
+        all.extend(gradients.iter().map(|gradient| vec4(&(gradient + change * gradient), *volume)));
     }
-    model.cells.iter().flat_map(of).chain(model.tets10.iter().flat_map(of)).collect()
 }
 
 /// Where the lists of the nodes begin among [`corner_items`], and where the last one ends: of the corners of tets, and

@@ -44,7 +44,7 @@ fn tets_are_clipped_and_covered_in_their_colors() {
 
         let (tets, vertices) = (vec![0; stage.soft_bodies[0].tets.len()], vec![0; stage.rest_positions.len()]);
         let table = [Rgb::hex(0x2040e0); 256];
-        renderer.set_colors(Some(PointColors { vertices: &vertices, tets: &tets, table: &table })).unwrap();
+        renderer.set_colors(Some(PointColors { vertices: &vertices, tets: &tets, nodes: &[], table: &table })).unwrap();
         let [r, _, b] = at(&capture(&mut renderer, &cut(lower, true)), Vec3::new(0.0, lower, 0.0));
         assert!(b > 1.5 * r, "{r} {b}");
         // Hidden, it has no cap either.
@@ -193,7 +193,7 @@ fn an_embedded_surface_is_cut_and_covered_to_where_it_ends() {
     let mut table = [Rgb::hex(0xe03020); 256];
     table[255] = Rgb::hex(0x2040e0);
     let (vertices, tets) = (vec![0; stage.rest_positions.len()], vec![255; stage.soft_bodies[0].tets.len()]);
-    let colors = PointColors { vertices: &vertices, tets: &tets, table: &table };
+    let colors = PointColors { vertices: &vertices, tets: &tets, nodes: &[], table: &table };
     let is_blue = |image: &Image, p: Vec3| at(image, p)[2] > (1.5 * at(image, p)[0]).max(90.0);
     let is_red = |image: &Image, p: Vec3| at(image, p)[0] > 1.5 * at(image, p)[2];
     let height = 0.47;
@@ -243,4 +243,42 @@ fn an_embedded_surface_is_cut_and_covered_to_where_it_ends() {
         capture(&mut renderer, &cut(0.3, true));
         assert!(renderer.open_sections().is_empty());
     }
+}
+
+/// Where nodes have values, the cover of a surface has the colours between them, however large the tets are; else it
+/// has those of the tets.
+#[test]
+fn the_cover_of_an_embedded_surface_continues_its_colors() {
+    let (stage, nodes) = embedded();
+    let table: [Rgb; 256] = std::array::from_fn(|k| Rgb([1.0 - k as f32 / 255.0, 0.1, k as f32 / 255.0]));
+    // From red to blue along x; of tets it is blue.
+    let place = |x: f32| (255.0 * (x / 0.84 + 0.5)).round() as u8;
+    let of_nodes: Vec<u8> = nodes.iter().map(|node| place(node[0])).collect();
+    let vertices: Vec<u8> = stage.rest_positions.iter().map(|p| place(p[0])).collect();
+    let tets = vec![255; stage.soft_bodies[0].tets.len()];
+    let colors = PointColors { vertices: &vertices, tets: &tets, nodes: &of_nodes, table: &table };
+    let height = 0.47;
+    // Three points in each cell.
+    let row = [-0.21f32, -0.14, -0.07, 0.0, 0.07, 0.14, 0.21].map(|x| Vec3::new(x, height, 0.05));
+    let blueness = |image: &Image| row.map(|p| at(image, p)[2] / at(image, p)[0].max(1.0));
+    for samples in [1, 4] {
+        let mut renderer = renderer(samples);
+        renderer.set_stage(&stage);
+        renderer.set_node_positions(Positions::Host(&nodes)).unwrap();
+        renderer.set_colors(Some(colors)).unwrap();
+        let shown = blueness(&capture(&mut renderer, &cut(height, true)));
+        assert!(shown.windows(2).all(|pair| pair[1] > 1.08 * pair[0]), "{shown:?}");
+        // Single elements, cut or whole, have a colour each.
+        for options in [ViewOptions { tet_size: 0.98, ..cut(height, true) }, cut(height, false)] {
+            let elements = blueness(&capture(&mut renderer, &options));
+            assert!(elements.iter().all(|blueness| *blueness > 2.0), "{elements:?}");
+        }
+        renderer.set_colors(Some(PointColors { nodes: &[], ..colors })).unwrap();
+        let flat = blueness(&capture(&mut renderer, &cut(height, true)));
+        assert!(flat.iter().all(|blueness| *blueness > 2.0), "{flat:?}");
+    }
+    let mut renderer = renderer(1);
+    renderer.set_stage(&stage);
+    let too_few = renderer.set_colors(Some(PointColors { nodes: &of_nodes[1..], ..colors }));
+    assert!(too_few.is_err_and(|error| error.to_string().contains("nodes")));
 }

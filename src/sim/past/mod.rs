@@ -19,7 +19,7 @@ pub use figures::{EnergyMeter, Figures, PairFigures};
 use film::Film;
 use keeping::Kept;
 pub use picture::{Details, Picture, Rounding, Settings, pose_between};
-pub use recorded::{Recorded, SharedPast, locked};
+pub use recorded::{Moment, Recorded, SharedPast, locked};
 pub use saving::RepeatError;
 pub use timeline::{Event, EventKind, Lane};
 

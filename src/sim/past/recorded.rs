@@ -22,6 +22,14 @@ pub struct Recorded {
     meter: EnergyMeter,
 }
 
+/// When the simulation is shown while steps are computed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// With the commands that were given before the step.
+    BeforeStep,
+    AfterStep,
+}
+
 /// The past, whoever has held it last.
 pub fn locked(past: &Mutex<Past>) -> MutexGuard<'_, Past> {
     past.lock().unwrap_or_else(PoisonError::into_inner)
@@ -153,6 +161,49 @@ impl Recorded {
         past.follow(self.simulation.log());
         past.version += 1;
         Ok(true)
+    }
+
+    /// Computes the steps of a branch between two times [s] again, to the same bits, for who needs more of them than
+    /// their pictures. `seen` is shown the end of the last step before them that is kept, and then both ends of each;
+    /// they end early where it says false. After that, and where it is cancelled or fails, everything is as before.
+    pub fn relive<F>(&mut self, branch: BranchId, [from, to]: [f64; 2], cancel: &CancelToken, seen: F) -> Result<(), TravelError>
+    where
+        F: FnMut(&mut Simulation, Moment) -> Result<bool, StepError>,
+    {
+        let (end, log) = (self.simulation.checkpoint()?, self.simulation.log().clone());
+        let (way, last) = {
+            let mut past = locked(&self.past);
+            past.follow(&log);
+            let places = past.places(branch);
+            let first = places.partition_point(|(_, time)| *time <= from + 1e-12).saturating_sub(1);
+            let first = places.get(first).map_or(0, |(step, _)| *step);
+            (past.way_to(branch, first).ok_or(TravelError::Forgotten { step: first })?, places.last().map_or(first, |(step, _)| *step))
+        };
+        let relived = self.relive_along(&way, (last, to), cancel, seen);
+        self.simulation.restore(&end, log)?;
+        relived
+    }
+
+    /// Goes a way, and on until a step or a time [s].
+    fn relive_along<F>(&mut self, way: &Way, (last, to): (u64, f64), cancel: &CancelToken, mut seen: F) -> Result<(), TravelError>
+    where
+        F: FnMut(&mut Simulation, Moment) -> Result<bool, StepError>,
+    {
+        let simulation = &mut self.simulation;
+        simulation.travel(way, cancel, |_| ())?;
+        let mut goes_on = seen(simulation, Moment::AfterStep)?;
+        while goes_on && simulation.step_index() < last && simulation.time() < to {
+            way.log.at(simulation.step_index()).iter().try_for_each(|logged| simulation.apply(&logged.command))?;
+            if !seen(simulation, Moment::BeforeStep)? {
+                break;
+            }
+            match simulation.step_unless(cancel) {
+                Err(StepError::Cancelled { .. }) => return Err(TravelError::Cancelled { step: last }),
+                stepped => stepped?,
+            };
+            goes_on = seen(simulation, Moment::AfterStep)?;
+        }
+        Ok(())
     }
 
     /// Goes to the end of another branch.

@@ -80,7 +80,7 @@ impl EventKind {
             Self::Moved(bodies) => format!("Moved by hand: {}", bodies.join(", ")),
             Self::Edited(what) => format!("Changed: {what}"),
             Self::NotConverged => "The step did not converge".into(),
-            Self::Limited(0) => "The step was too hard for its time: its contacts are not solved to the end".into(),
+            Self::Limited(0) => "The step was too hard for its time: it is not solved to the end".into(),
             Self::Limited(n) => format!("The step was too hard for its time: {n} points were limited"),
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{FORMAT, Mark, Session, SessionError, SessionHeader, TREE_FORMAT};
 use crate::output::{OutputError, OutputFile};
 use crate::scene::GALLERY_SESSION;
-use crate::sim::LoggedCommand;
+use crate::sim::{LoggedCommand, Naming};
 
 /// Number of a branch; they count up from 1 and are not used again.
 pub type BranchId = u32;
@@ -117,6 +117,16 @@ impl SessionTree {
     /// How many steps all branches have together; those that they have in common count once.
     pub fn n_steps(&self) -> u64 {
         self.branches.iter().map(SessionBranch::n_own_steps).sum()
+    }
+
+    /// The same session with these names of things; `set` are the values of its start with them.
+    pub fn named(&self, naming: Naming, set: &[String]) -> Self {
+        let mut tree = self.clone();
+        for branch in &mut tree.branches {
+            branch.session.header.set = set.to_vec();
+            branch.session.commands.iter_mut().for_each(|logged| logged.command = logged.command.named(naming));
+        }
+        tree
     }
 
     /// Writes the session: complete, or not at all. One branch alone makes a file that every version reads.

@@ -27,7 +27,9 @@ fn assert_uniform(simulation: &mut Simulation, field: Field, wanted: f64) {
     let model = simulation.model().clone();
     let values = simulation.field(field).unwrap();
     assert_eq!((values.vertices.len(), values.tets.len()), (model.n_vertices(), model.tets.len()));
-    for value in values.vertices.iter().chain(&values.tets) {
+    let is_of_elements = matches!(field, Field::Material | Field::Quality);
+    assert_eq!(values.nodes.len(), if is_of_elements { 0 } else { model.n_nodes() }, "{field:?}");
+    for value in values.vertices.iter().chain(&values.tets).chain(&values.nodes) {
         assert!((f64::from(*value) - wanted).abs() <= 1e-5 * wanted.abs().max(1e-3), "{field:?}: {value} for {wanted}");
     }
 }

@@ -68,6 +68,47 @@ fn a_change_is_undone_by_the_material_from_before() {
     }
 }
 
+/// A soft block of rubber that hits a floor at 10 m/s: what its law cannot do in one step is taken back and done in
+/// halves, the element that keeps it from that is named, and no energy comes from it.
+#[test]
+fn a_step_that_a_law_cannot_do_is_halved_and_its_element_is_named() {
+    const IMPACT: &str = "format = 1\n[material.soft]\nmodel = \"neo_hookean\"\nyoung_modulus = 1e5\npoisson_ratio = 0.49\n\
+        [[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n\
+        [[body]]\nname = \"block\"\nmaterial = \"soft\"\nelement = \"linear\"\n\
+        shape = { type = \"box\", size = [0.2, 0.2, 0.2], cells = [3, 3, 3] }\nposition = [0.0, 0.1001, 0.0]\nvelocity = [0.0, -10.0, 0.0]\n";
+    let mut simulation = simulation(BackendChoice::Cpu, IMPACT, &[]);
+    let start = simulation.report(0.0).unwrap().energy.total;
+    let first = simulation.step().unwrap();
+    let cause = first.taken_back.unwrap_or_default();
+    let told = "“block” would have gained energy, most of it in its tet ";
+    assert!(first.attempts >= 3 && cause.contains(told), "{} attempts: {cause}", first.attempts);
+    let tet: usize = cause.split(told).nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    assert!(tet < simulation.model().tets.len(), "{cause}");
+    for _ in 0..30 {
+        simulation.step().unwrap();
+        let energy = simulation.report(0.0).unwrap().energy.total;
+        assert!(energy < 1.001 * start, "{energy} of {start}");
+    }
+}
+
+/// Elements of several tets begin to flow while they run, and spring back to where they have flowed; limits of stretch
+/// are for linear tets, which are chosen at the start.
+#[test]
+fn elements_of_several_tets_flow_from_now_on() {
+    let mut simulation = simulation(BackendChoice::Cpu, BAR, &["body.bar.element=quadratic", "body.bar.shape.cells=[4,1,1]"]);
+    steps(&mut simulation, 10);
+    let flow = Plasticity { yield_strain: 0.005, creep: 50.0, max_strain: 1.0 };
+    simulation.apply(&Command::SetMaterial(soft(Material { plasticity: Some(flow), ..scene_material() }))).unwrap();
+    steps(&mut simulation, 10);
+    let n = simulation.model().tets.len();
+    let rows = simulation.state().unwrap().rotations[n..].to_vec();
+    assert_eq!(rows.len(), n * crate::material::PLASTIC_ROWS);
+    assert!(rows.iter().flatten().any(|x| x.abs() > 1e-3), "it has flowed");
+    let limits = Some(StretchLimits { min: None, max: Some(1.2) });
+    let error = simulation.apply(&Command::SetMaterial(soft(Material { stretch_limits: limits, ..scene_material() }))).unwrap_err();
+    assert!(error.to_string().contains("element = \"linear\""), "{error}");
+}
+
 #[test]
 fn a_material_that_cannot_be_is_refused_and_nothing_changes() {
     let mut simulation = simulation(BackendChoice::Cpu, BAR, &[]);

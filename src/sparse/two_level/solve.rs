@@ -212,13 +212,15 @@ impl TwoLevelWork {
         let Self { rows, q, parts, .. } = self;
         let TwoLevelSystem { layout, matrix: TwoLevel { slots, sums, springs, .. }, .. } = *system;
         let (pattern, nodes, slots) = (&layout.pattern, &rows[..], &slots[..]);
-        (q.par_chunks_mut(CHUNK * HEIGHT), sums.par_chunks(CHUNK * HEIGHT), &mut parts[..]).into_par_iter().with_min_len(FEWEST_CHUNKS).enumerate().for_each(
-            |(chunk, (y, sums, part))| {
+        (q.par_chunks_mut(CHUNK * HEIGHT), sums.par_chunks(CHUNK * HEIGHT), &mut parts[..])
+            .into_par_iter()
+            .with_min_len(FEWEST_CHUNKS)
+            .enumerate()
+            .for_each(|(chunk, (y, sums, part))| {
                 let first = chunk * CHUNK;
                 let slots = &slots[pattern.starts[first] as usize..pattern.starts[first + y.len() / HEIGHT] as usize];
                 part[0] = Arch::new().dispatch(Product { pattern, first, sums, slots, x: nodes, y });
-            },
-        );
+            });
         let mut sum = parts.iter().map(|part| part[0]).sum();
         for spring in springs {
             let places = || spring.nodes.iter().zip(&spring.weights).map(|(n, w)| (layout.places[*n as usize - layout.range.start], *w));

@@ -1,9 +1,11 @@
-//! What the panels say: the hint of each entry of the menus, and the numbers of the legend.
+//! What the panels say: the hint of each entry of the menus, the numbers of the legend; and that entries do something.
 
 use super::*;
+use crate::app::ui::CheckAction;
 use crate::app::worker::Activity;
 use crate::scene::Scene;
 use crate::sim::Simulation;
+use crate::verify::CHECKS;
 
 const MENUS: [&str; 6] = ["menu.File", "menu.Edit", "menu.Gallery", "menu.View", "menu.Verify", "menu.Help"];
 
@@ -20,7 +22,8 @@ impl Bench {
     fn entries(&self, holds: impl Fn(&egui::accesskit::Node) -> bool) -> Vec<Entry> {
         let of_node = |(id, node): &(NodeId, egui::accesskit::Node)| {
             let bounds = node.bounds().filter(|_| holds(node))?;
-            let [x0, y0, x1, y1] = [bounds.x0, bounds.y0, bounds.x1, bounds.y1].map(|x| x as f32 / self.scale);
+            // In points: the root of the tree says how many pixels these are.
+            let [x0, y0, x1, y1] = [bounds.x0, bounds.y0, bounds.x1, bounds.y1].map(|x| x as f32);
             let is_number = node.role() == egui::Role::SpinButton;
             let words = node.label().filter(|_| !is_number).or(node.value()).unwrap_or_default().to_owned();
             Some(Entry { id: *id, words, rect: Rect::from_min_max(pos2(x0, y0), pos2(x1, y1)) })
@@ -65,6 +68,22 @@ impl Bench {
         let before = self.clickable();
         self.click(menu);
         self.new_since(&before)
+    }
+
+    /// Opens a menu and one in it, with the bar selected; the entries of that.
+    fn open_submenu(&mut self, menu: &str, submenu: &str) -> Vec<Entry> {
+        self.open_menu(menu);
+        self.session.ui.selection.pick(&Item::body("bar"), Pick::Only, &[]);
+        self.settle();
+        let before = self.clickable();
+        self.rest_at(self.place(submenu));
+        self.new_since(&before)
+    }
+
+    /// Whether an entry cannot be chosen now, or is already.
+    fn is_chosen_or_grey(&self, entry: &Entry) -> bool {
+        let is_so = |node: &egui::accesskit::Node| node.is_disabled() || node.toggled() == Some(egui::accesskit::Toggled::True);
+        self.tree.as_ref().unwrap().nodes.iter().any(|(id, node)| *id == entry.id && is_so(node))
     }
 
     /// What can be clicked and could not be before.
@@ -124,13 +143,115 @@ impl Bench {
 #[test]
 fn every_entry_of_the_menus_has_a_hint() {
     let mut bench = Bench::open("bunny");
-    // The smallest window has the least room.
-    let (size, scale) = SIZES[0];
-    bench.resize(size, scale);
-    let mut faults = vec![];
-    let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, &mut faults)).sum();
-    assert!(faults.is_empty(), "{faults:#?}");
-    assert!(n_entries > 100, "{n_entries}");
+    // The smallest window has the least room, whether a point is one pixel or two.
+    let ([width, height], _) = SIZES[0];
+    let [coarse, fine] = [1, 2].map(|scale| {
+        bench.resize([scale * width, scale * height], scale as f32);
+        let mut faults = vec![];
+        let n_entries: usize = MENUS.iter().map(|menu| bench.read_menu(menu, &mut faults)).sum();
+        assert!(faults.is_empty(), "{scale} pixels a point: {faults:#?}");
+        n_entries
+    });
+    assert!(coarse > 100 && coarse == fine, "{coarse} {fine}");
+}
+
+/// Each entry of the menus within menus does something, unless it is chosen already.
+#[test]
+fn every_entry_of_the_menus_in_menus_does_something() {
+    let mut bench = Bench::open("cantilever");
+    // What is added makes the scene anew: that comes last.
+    for (menu, submenu, least) in [
+        ("menu.File", "menu.File.Films", 3),
+        ("menu.Edit", "menu.Edit.Holding", 2),
+        ("menu.View", "menu.View.Colour", 10),
+        ("menu.View", "menu.View.Camera", 9),
+        ("menu.Edit", "menu.Add", 15),
+    ] {
+        let n_entries = bench.open_submenu(menu, submenu).len();
+        assert!(n_entries >= least, "{submenu} has {n_entries} entries");
+        let mut n_chosen = 0;
+        for place in 0..n_entries {
+            let entry = bench.open_submenu(menu, submenu)[place].clone();
+            if bench.is_chosen_or_grey(&entry) {
+                n_chosen += 1;
+                continue;
+            }
+            let before = fingerprint(&bench);
+            bench.click_at(entry.rect.center(), PointerButton::Primary);
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while fingerprint(&bench) == before {
+                assert!(Instant::now() < deadline, "{submenu}: {} does nothing", entry.words);
+                bench.frame(vec![]);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let is_built = |session: &Session| !matches!(session.shown.activity, Activity::Building { .. }) && session.shown.view.is_some();
+            bench.until("the scene", is_built);
+        }
+        assert!(n_chosen <= 1, "{submenu}: {n_chosen} entries are chosen already");
+    }
+}
+
+/// Each entry of the menu Gallery opens its scene.
+#[test]
+fn every_entry_of_the_gallery_opens_its_scene() {
+    let mut bench = Bench::open("cantilever");
+    let entries = crate::app::ui::gallery();
+    assert!(entries.len() > 20, "{}", entries.len());
+    for entry in entries {
+        bench.open_menu("menu.Gallery");
+        if entry.experiment {
+            bench.rest_at(bench.place("menu.Gallery.Experiments"));
+        }
+        let generation = |session: &Session| session.shown.scene.as_ref().map(|scene| scene.generation);
+        let before = generation(&bench.session);
+        bench.click(&format!("gallery.{}", entry.name));
+        let is_it = |scene: &str| scene == entry.title || entry.is_session();
+        bench.until(entry.name, |session| match &session.shown.activity {
+            Activity::Building { name, .. } => name == entry.name,
+            _ => generation(session) != before && session.shown.scene.as_ref().is_some_and(|scene| is_it(&scene.name)),
+        });
+    }
+}
+
+/// Each check of the menu Verify is begun by its entry.
+#[test]
+fn every_check_is_begun_by_its_entry() {
+    let mut bench = Bench::open("cantilever");
+    for (place, check) in CHECKS.iter().enumerate() {
+        let entries = bench.open_menu("menu.Verify");
+        let entry = entries.iter().find(|entry| entry.words == check.title).unwrap_or_else(|| panic!("{} is not there", check.title));
+        bench.click_at(entry.rect.center(), PointerButton::Primary);
+        let board = bench.session.verifier.board();
+        let is_begun = board.running.is_some_and(|(running, _)| running == place) || board.rows[place].is_some();
+        let shown = (bench.session.ui.verify_open, bench.session.ui.verify_selected);
+        assert!(is_begun && shown == (true, place), "{}: {shown:?}", check.title);
+        bench.session.act(Action::Checks(CheckAction::Cancel));
+        bench.until("its end", |session| !session.verifier.is_running());
+    }
+}
+
+/// How long a film will be is said before one is recorded: under the mouse, and on the sheet.
+#[test]
+fn the_time_of_films_is_said() {
+    let mut bench = Bench::open("cantilever");
+    bench.key(Key::Space);
+    bench.until("the real-time factor", |session| session.shown.real_time_factor.is_some_and(|factor| factor > 0.0));
+    let at = bench.place("transport.record");
+    bench.rest_at(at);
+    let hint = bench.hint().unwrap().words;
+    assert!(hint.contains("A second of film is a second of simulated time") && hint.contains("To make, 10 s take "), "{hint}");
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+
+    bench.key_with(Key::V, Modifiers::SHIFT);
+    let says = |bench: &Bench, words: &str| bench.entries(|_| true).iter().any(|entry| entry.words.contains(words));
+    assert!(says(&bench, "A second of film is a second of simulated time") && says(&bench, "until stopped"));
+    // So many frames as are made of the past, and so long.
+    bench.click("record.past");
+    let [start, end] = bench.session.time.recorded(bench.session.live.branch).unwrap();
+    let rate = bench.session.shown.scene.as_ref().unwrap().frames_per_second;
+    let frames = ((end - start) * rate + 1e-6).floor() + 1.0;
+    assert!(says(&bench, &format!("{:.2} s, {frames:.0} frames", frames / rate)), "{start} to {end} s at {rate}/s");
 }
 
 /// The numbers at the ends of the legend are the range of the field of the step that is shown, now and in the past.

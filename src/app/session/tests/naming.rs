@@ -41,6 +41,10 @@ fn a_body_and_its_material_get_other_names_while_it_runs() {
     assert_eq!(bench.session.ui.selection.items(), [Item::table("body.rod")]);
     assert!(bench.session.ui.selection.is_hidden("rod") && names_shown(&bench).contains(&"rod".to_owned()));
     assert!(generation(&bench.session) == opened && !bench.session.document.as_ref().unwrap().is_pending());
+    // What the simulation says has the new name, and what is said of another scene has not.
+    let told =
+        |scene| bench.session.with_names(Notice { severity: Severity::Error, text: "Paused: \"bar\"".into(), file: None, scene }).text;
+    assert_eq!([told(Some(opened)), told(None)], ["Paused: \"rod\"", "Paused: \"bar\""]);
 
     // A double click begins it, too.
     let (pos, button, modifiers) = (bench.place("tree.body.rod"), PointerButton::Primary, Modifiers::NONE);

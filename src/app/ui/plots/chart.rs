@@ -230,7 +230,9 @@ impl Axes {
         for time in ticks(self.times, (self.paper.width() / 70.0).clamp(1.0, 8.0) as usize) {
             painter.vline(self.x(time), self.paper.y_range(), line);
             let digits = (1.0 - seconds.log10()).ceil().clamp(0.0, 5.0) as usize;
-            painter.text(pos2(self.x(time), y), Align2::CENTER_CENTER, format!("{time:.digits$} s"), letters.clone(), palette.weak);
+            let text = painter.layout_no_wrap(format!("{time:.digits$} s"), letters.clone(), palette.weak);
+            let left = left_of_label(self.x(time), text.size().x, self.paper.right());
+            painter.galley(pos2(left, y - 0.5 * text.size().y), text, palette.weak);
         }
     }
 
@@ -291,6 +293,11 @@ impl Axes {
     }
 }
 
+/// Where a figure of this width begins, below a line at `x`: it does not go beyond the end of the paper.
+fn left_of_label(x: f32, width: f32, end: f32) -> f32 {
+    (x - 0.5 * width).min(end - width)
+}
+
 /// Round numbers within a range, about so many, and two at least.
 fn ticks([low, high]: [f64; 2], n: usize) -> Vec<f64> {
     let of_step = |step: f64| {
@@ -299,4 +306,15 @@ fn ticks([low, high]: [f64; 2], n: usize) -> Vec<f64> {
     };
     let steps = (n.max(1)..=4 * n.max(1)).map(|n| round_step((high - low) / n as f64)).filter(|step| step.is_finite() && *step > 0.0);
     steps.map(of_step).find(|ticks| ticks.len() > 1).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_times_stay_on_the_card() {
+        assert_eq!(left_of_label(100.0, 30.0, 200.0), 85.0, "in the middle below its line");
+        assert_eq!(left_of_label(200.0, 30.0, 200.0), 170.0, "not beyond the last line");
+    }
 }
