@@ -39,8 +39,9 @@ pub(super) struct Hanging {
 
 impl Hanging {
     /// The bodies that do not fall with the velocity changes `dv` though no contact, joint, grab or force holds them, and
-    /// none of those that they touch. Sums over all that hangs together: forces between them do not count.
-    pub fn find(&mut self, step: &StepInputs, dv: &[Vec3], contacts: &[Constraint]) -> Vec<BodyRef> {
+    /// none of those that they touch, and they are not `limited` by what they would have gone through. Sums over all that
+    /// hangs together: forces between them do not count.
+    pub fn find(&mut self, step: &StepInputs, dv: &[Vec3], contacts: &[Constraint], limited: &[BodyRef]) -> Vec<BodyRef> {
         let StepInputs { model, state, params, loads, .. } = *step;
         let (dt, gravity) = (params.time_step, params.gravity);
         if gravity == Vec3::zeros() {
@@ -60,6 +61,7 @@ impl Hanging {
                 [None, None] => {}
             }
         }
+        limited.iter().filter_map(|body| movable(*body)).for_each(|held| clusters[held].is_held = true);
         let node_of_body = |node: usize| model.bodies.iter().position(|body| body.nodes.contains(&node));
         for grab in &loads.grabs {
             let held = match grab.point {

@@ -91,6 +91,7 @@ impl<B: Backend> ImplicitStepper<B> {
     pub(crate) fn advance(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         check_cancelled(loads)?;
         self.work.unlimited.clear();
+        self.work.held.clear();
         self.work.is_torn = false;
         let choice = choose(params, &self.model, loads, &self.backend, &mut self.work.mass_dominated);
         let mut report = StepReport::begin(self.clock, choice);
@@ -128,7 +129,7 @@ impl<B: Backend> ImplicitStepper<B> {
         }
         let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
         // What a driven body waits at is held by it.
-        report.hanging = if report.waited > 0.0 { vec![] } else { hanging.find(&step, &work.dv, &work.found) };
+        report.hanging = if report.waited > 0.0 { vec![] } else { hanging.find(&step, &work.dv, &work.found, &work.held) };
         report.stages.time("update", || {
             if params.integration == Integration::Bdf2 {
                 newton.end(report.limited.is_some());
@@ -254,8 +255,8 @@ impl<B: Backend> Solve<'_, B> {
                     return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
                 }
             }
-            // Each island has seen that none of its candidates crosses, and has rows for what enters obstacles; else
-            // all is tested.
+            // Each island has seen that none of its candidates crosses, and that nothing enters obstacles; else all is
+            // tested.
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
             overlaps = report.stages.time("detection", || if is_sure { vec![] } else { detection.overlaps(candidates, &end) });
             if !is_sure {
@@ -342,7 +343,8 @@ impl<B: Backend> Solve<'_, B> {
             work.unlimited.clear();
             return Ok(Solved::RunOver);
         };
-        let Limited { n_vertices, is_torn } = limited;
+        let Limited { n_vertices, held, is_torn } = limited;
+        work.held = held;
         work.is_torn = is_torn;
         if is_torn {
             work.unlimited.clear();
@@ -399,7 +401,7 @@ impl<B: Backend> Stepper for ImplicitStepper<B> {
 
     fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
         let stepped = self.advance(params, loads);
-        if stepped.as_ref().is_err_and(|error| !error.may_halve()) {
+        if stepped.is_err() {
             // As if it had not been begun.
             self.certificate.recall(&self.state);
         }

@@ -54,6 +54,8 @@ pub(super) struct Limiter<'a> {
 pub(super) struct Limited {
     /// Vertices that are limited in their motion.
     pub n_vertices: usize,
+    /// Bodies in whose way, or in the way of what hangs together with them, stands what does not react.
+    pub held: Vec<BodyRef>,
     /// Something went so far that the motion says nothing about the next step.
     pub is_torn: bool,
 }
@@ -135,7 +137,8 @@ impl<'a> Limiter<'a> {
         }
         let limited = |v: usize| self.unknowns_of_vertex(v as u32).into_iter().any(|unknown| limits.kept[unknown] < 1.0);
         let n_vertices = (0..self.detection.step.start.len()).filter(|v| limited(*v)).count();
-        Some(Limited { n_vertices, is_torn })
+        let held = (0..n).filter(|number| limits.held[limits.sets.root(*number)].is_some()).map(|number| numbering.body(number)).collect();
+        Some(Limited { n_vertices, held, is_torn })
     }
 
     fn end(&self, dv: &[Vec3]) -> End<'a> {

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::StepReport;
 use super::guard::Guard;
+use crate::body::BodyRef;
 use crate::contact::generate::{Detection, DetectionMemory};
 use crate::contact::islands::{Island, Islands, Trial};
 use crate::contact::{Constraint, PairForce};
@@ -25,6 +26,8 @@ pub struct Work {
     pub(super) candidates: Candidates,
     /// Velocity changes as they were solved, of a step that was then limited; else empty.
     pub(super) unlimited: Vec<Vec3>,
+    /// Bodies that were limited by what does not react.
+    pub(super) held: Vec<BodyRef>,
     /// Of such a step: something went so far that neither these nor the contact forces say anything about the next one.
     pub(super) is_torn: bool,
     /// Contacts of all islands, as solved.
@@ -115,7 +118,7 @@ impl Work {
         together
     }
 
-    /// The last trial motion of an island made its surfaces cross.
+    /// The last trial motion of an island made its surfaces cross, or ended inside an obstacle.
     pub fn crosses(&self) -> bool {
         self.island_works.iter().any(|work| work.crosses)
     }

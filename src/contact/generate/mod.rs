@@ -119,7 +119,7 @@ const CONTACTS: usize = 128;
 pub struct Renewal {
     /// How far gaps are from what their rows predicted [m]; 0 if no row has changed.
     pub gap_error: f64,
-    /// Surfaces would cross.
+    /// Surfaces would cross, or what has a row ends inside an obstacle all the same: forces are only so exact.
     pub crosses: bool,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Detection<'a> {
         for generator in self.generators.all() {
             let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
             generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy, cancel: &self.cancel }, met);
-            crosses |= generator.is_continuous() && met.len() > before;
+            crosses |= met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in met.drain(..) {

@@ -237,13 +237,14 @@ fn what_is_drawn_back_goes_on_bit_for_bit() {
     }
 }
 
-/// A cube so soft that its weight takes more of its volume than what is settled may lack.
+/// A cube so soft that its weight takes more of its volume than what is settled may lack. Softer ones have more than one
+/// way to stand: of 4 kPa it comes free, too, and leans.
 #[test]
 fn what_loads_keep_from_its_shape_is_not_tangled_for_ever() {
     let floor = "[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
     let text = CUBE.replace("[0.0, 0.0, 0.0]", "[0.0, -9.81, 0.0]") + "position = [0.0, 0.1, 0.0]\n" + floor;
     let height = |start: &str| {
-        let flags = ["material.solid.young_modulus=4e3", "material.solid.stiffness_damping=0.05", &format!("body.cube.start={start}")];
+        let flags = ["material.solid.young_modulus=6e3", "material.solid.stiffness_damping=0.05", &format!("body.cube.start={start}")];
         let mut simulation = body_on(BackendChoice::Cpu, 1, &text, &flags.map(str::to_owned));
         let patience = elastic::patience(simulation.model(), &simulation.model().bodies[0]);
         (0..(4.0 * patience / 0.01) as usize).for_each(|_| drop(simulation.step().unwrap()));

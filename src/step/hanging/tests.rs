@@ -31,9 +31,21 @@ fn cubes() -> Model {
 }
 
 fn found(model: &Model, params: &Params, state: &State, loads: &Loads, dv: &[Vec3], contacts: &[Constraint]) -> Vec<BodyRef> {
+    found_among(model, params, state, loads, dv, contacts, &[])
+}
+
+fn found_among(
+    model: &Model,
+    params: &Params,
+    state: &State,
+    loads: &Loads,
+    dv: &[Vec3],
+    contacts: &[Constraint],
+    limited: &[BodyRef],
+) -> Vec<BodyRef> {
     let groups = TetGroups::of(model);
     let step = StepInputs { model, groups: &groups, state, params, loads, method: ContactMethod::Cwc, second_order: &[], iterate: None };
-    Hanging::default().find(&step, dv, contacts)
+    Hanging::default().find(&step, dv, contacts, limited)
 }
 
 fn touching(bodies: [BodyRef; 2]) -> Constraint {
@@ -63,6 +75,8 @@ fn only_what_nothing_holds_and_does_not_fall_hangs() {
     assert_eq!(found(model, params, &state, &loads, &still, &[touching([left, floor])]), [right, block]);
     assert_eq!(found(model, params, &state, &loads, &still, &[touching([left, floor]), touching([left, right])]), [block]);
     assert_eq!(found(model, params, &state, &loads, &still, &[touching([left, left]), touching([right, block])]), [left, right, block]);
+    // The floor stops one that a limited step would have taken through it, and what lies on that.
+    assert_eq!(found_among(model, params, &state, &loads, &still, &[touching([left, right])], &[right]), [block]);
     // A force on the nodes, and a grab.
     let pushed = Loads { node_forces: vec![Vec3::y(); model.bodies[0].nodes.end], ..Loads::default() };
     assert_eq!(found(model, params, &state, &pushed, &still, &[]), [right, block]);
