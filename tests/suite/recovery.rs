@@ -69,7 +69,7 @@ fn every_shape_of_every_material_finds_back_from_every_start() {
     for (i, shape) in SHAPES.into_iter().enumerate() {
         let name = shape.split(',').next().unwrap_or(shape);
         let mut slowest = 0.0f64;
-        for (j, model) in MaterialModel::NAMES.into_iter().enumerate() {
+        for (j, model) in MaterialModel::NAMES.iter().enumerate() {
             for (k, poisson_ratio) in POISSON_RATIOS.into_iter().enumerate() {
                 for (_, (start, seed)) in STARTS.into_iter().enumerate().filter(|(l, _)| is_tried([i, j, k, *l])) {
                     let flags = [
