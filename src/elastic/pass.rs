@@ -300,7 +300,11 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     let rates = Tet4::gradient(&element.gradients, &velocities);
     let mut q = load(simd, |lane| rotations[lane]);
     if follow {
-        q = frame.unwrap_or_else(|| rotation::follow(q, &plus_identity(&gradient)));
+        // (A closure around this would not be compiled for the wide registers.)
+        q = match frame {
+            Some(frame) => frame,
+            None => rotation::follow(q, &plus_identity(&gradient)),
+        };
         // Of corotational materials.
         if M::TANGENT == Tangent::Warped
             && let Some(degeneration) = &degeneration

@@ -436,7 +436,11 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
         let gradient = elastic_gradient(simd, &gradients, &displacements, &flowed[p]);
         let mut q = load(simd, |lane| out.rotations[of.tet(lane, p)]);
         if inputs.follow {
-            q = of.part.frame.map_or_else(|| rotation::follow(q, &plus_identity(&gradient)), |frame| load(simd, |_| frame));
+            // (A closure around this would not be compiled for the wide registers.)
+            q = match of.part.frame {
+                Some(frame) => load(simd, |_| frame),
+                None => rotation::follow(q, &plus_identity(&gradient)),
+            };
             of.remember(p, q, |tet, q| out.rotations[tet] = q);
         }
         let rotation = rotation::matrices(&q);
