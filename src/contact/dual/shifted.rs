@@ -18,8 +18,8 @@ const PRODUCT_WORK: u64 = 115_000;
 
 /// `W + S = L L^T` with a diagonal S > 0, in f32, of the contacts in an order of its own, in which pairs of bodies stand
 /// near those that they share a body with ([`places`]). Rows are in blocks of [`ROWS`]; a block of rows begins with the
-/// first block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so that a
-/// solve is nothing but products. Each block is stored by columns, as all products read it: `block[k * ROWS + r]`.
+/// first block that it is coupled to, and so does its part of L. Blocks of the diagonal are kept as their inverses, so
+/// that a solve is nothing but products. Each block is stored by columns, as all products read it: `block[k * ROWS + r]`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShiftedFactor {
     /// The assembly of W that it belongs to ([`Compliance::stamp`]); 0: none.
