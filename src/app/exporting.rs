@@ -344,15 +344,7 @@ mod tests {
                         material = \"soft\"\nshape = { type = \"box\", size = [0.4, 0.2, 0.2] }\n";
             let text = format!("{text}{values}");
             let built = build(&Scene::from_text("s", "s.toml", &text, None, &[]).unwrap()).unwrap();
-            let subject = Subject {
-                name: built.name.clone(),
-                model: built.model.clone(),
-                frames_per_second: 100.0,
-                n_frames: 0,
-                camera: built.camera,
-                light: built.light,
-                size: [64, 64],
-            };
+            let subject = Subject { frames_per_second: 100.0, size: [64, 64], ..Subject::of(&built) };
             let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
             let recorded = Recorded::new(Simulation::new(built, &options).unwrap(), DEFAULT_BUDGET).unwrap();
             Self { folder, recorded, subject }

@@ -93,15 +93,7 @@ fn open(
     // A session is repeated where it was recorded.
     let recorded_on = header.and_then(|header| BackendChoice::from_name(&header.backend));
     let options = Options { backend: recorded_on.or(backend), device: Some(device.clone()), ..Options::default() };
-    let subject = Subject {
-        name: built.name.clone(),
-        model: built.model.clone(),
-        frames_per_second: recording.fps,
-        n_frames: 0,
-        camera: built.camera,
-        light: built.light,
-        size: recording.size,
-    };
+    let subject = Subject::of(&built);
     let simulation = Simulation::new_unless(built, &options, &cancel.part(EXAMINED * opened, opened)).map_err(sentence)?;
     let info = SceneInfo {
         generation: 0, // the worker counts

@@ -198,15 +198,7 @@ mod tests {
 
     fn running(scene: &Scene) -> Running {
         let built = build(scene).unwrap();
-        let subject = Subject {
-            name: built.name.clone(),
-            model: built.model.clone(),
-            frames_per_second: 100.0,
-            n_frames: 0,
-            camera: built.camera,
-            light: built.light,
-            size: [64, 64],
-        };
+        let subject = Subject { frames_per_second: 100.0, size: [64, 64], ..Subject::of(&built) };
         let simulation = Simulation::new(built, &Options { backend: Some(BackendChoice::Cpu), ..Options::default() }).unwrap();
         let program = vec!["simulation.max_step_ms=3000.0".to_owned()];
         Running::new(simulation, "s.toml".into(), Start { session: vec![], window: vec![], program }, subject).unwrap()

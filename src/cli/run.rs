@@ -14,7 +14,7 @@ use crate::cancel::CancelToken;
 use crate::export::Subject;
 use crate::model::ContactMethod;
 use crate::output::check_writable;
-use crate::scene::{BackendChoice, Built, Scene, build_unless};
+use crate::scene::{BackendChoice, Scene, build_unless};
 use crate::sim::report::Report;
 use crate::sim::warnings::{Kind, Warnings};
 use crate::sim::{
@@ -124,7 +124,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     args.save.as_deref().map(check_writable).transpose()?;
     let notes: Vec<String> = built.notes.iter().cloned().chain(built.doubts()).collect();
     let seconds = steps as f64 * built.params.time_step;
-    let results = Results::open(&args.results, subject(&built), seconds, args.place.adapter.as_deref())?;
+    let results = Results::open(&args.results, Subject::of(&built), seconds, args.place.adapter.as_deref())?;
     let of_session = session.as_ref().map(|session| &*session.header.backend);
     let options = Options {
         methods: Some(crate::lab::methods::row_solver),
@@ -322,19 +322,6 @@ fn is_repeated(session: &Session, summary: &Report) -> bool {
     is_same
 }
 
-/// The run as its results see it.
-fn subject(built: &Built) -> Subject {
-    Subject {
-        name: built.name.clone(),
-        model: built.model.clone(),
-        frames_per_second: built.recording.fps,
-        n_frames: 0,
-        camera: built.camera,
-        light: built.light,
-        size: built.recording.size,
-    }
-}
-
 /// All changes of the scene's values: a session's, then those of the command line.
 fn flags(args: &RunArgs, session: Option<&Session>) -> Vec<String> {
     let mut flags = session.map_or_else(Vec::new, |session| session.header.set.clone());
@@ -461,7 +448,7 @@ material = "rubber"
             let scene = Scene::from_text("body", "body", BODY, None, flags).unwrap();
             let options = Options { backend: Some(BackendChoice::Cpu), ..Options::default() };
             let mut simulation = Simulation::new(crate::scene::build(&scene).unwrap(), &options).unwrap();
-            let subject = subject(&crate::scene::build(&scene).unwrap());
+            let subject = Subject::of(&crate::scene::build(&scene).unwrap());
             let mut kept = Kept {
                 figures: Figures::open(None, None).unwrap(),
                 results: Results::open(&ResultArgs::default(), subject, 0.0, None).unwrap(),

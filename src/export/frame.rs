@@ -8,7 +8,7 @@ use crate::material::Material;
 use crate::math::{Isometry, Vec3};
 use crate::model::Model;
 use crate::model::State;
-use crate::scene::{CameraSetting, LightSetting};
+use crate::scene::{Built, CameraSetting, LightSetting};
 use crate::sim::Simulation;
 use crate::sim::past::{Picture, pose_between};
 use crate::step::StepError;
@@ -28,6 +28,21 @@ pub struct Subject {
     pub light: LightSetting,
     /// Width and height of pictures [px].
     pub size: [u32; 2],
+}
+
+impl Subject {
+    /// As the scene says; how many frames may come is not known yet.
+    pub fn of(built: &Built) -> Self {
+        Self {
+            name: built.name.clone(),
+            model: built.model.clone(),
+            frames_per_second: built.recording.fps,
+            n_frames: 0,
+            camera: built.camera,
+            light: built.light,
+            size: built.recording.size,
+        }
+    }
 }
 
 /// A moment of a run.

@@ -65,15 +65,7 @@ fn folder(name: &str) -> PathBuf {
 /// The scene, `n` frames of it, and the normal force of all contacts in each.
 fn run(n: usize) -> (Subject, Vec<Frame>, Vec<f64>) {
     let built = build(&Scene::from_text("tiny", "tiny.toml", SCENE, None, &[]).unwrap()).unwrap();
-    let subject = Subject {
-        name: "tiny".into(),
-        model: built.model.clone(),
-        frames_per_second: 50.0,
-        n_frames: n as u64 + 1,
-        camera: built.camera,
-        light: built.light,
-        size: [64, 48],
-    };
+    let subject = Subject { name: "tiny".into(), frames_per_second: 50.0, n_frames: n as u64 + 1, size: [64, 48], ..Subject::of(&built) };
     let mut simulation = Simulation::new(built, &Options::default()).unwrap();
     let frames = Frames::new(&subject.model).unwrap();
     let (mut taken, mut forces) = (vec![frames.take(&mut simulation).unwrap()], vec![0.0]);

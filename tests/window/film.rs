@@ -124,8 +124,8 @@ fn frames_of_a_film_are_counted_and_at_their_times() {
     window.key("shift+v");
     window.click("record.past");
     set(&mut window, "record.rate", "25");
-    set(&mut window, "record.to", "0.62");
     set(&mut window, "record.from", "0.1");
+    set(&mut window, "record.to", "0.62");
     window.click("record.start");
     let (count, film) = recorded(&mut window);
     assert_eq!((count, film.shown.len()), (14, 14));

@@ -249,6 +249,8 @@ fn range_ui(ui: &mut Ui, of: &str, range: &mut [f64; 2], recorded: [f64; 2], is_
         ui.add_enabled_ui(is_enabled, |ui| {
             for (k, name) in ["from", "to"].into_iter().enumerate() {
                 let value = DragValue::new(&mut range[k]).range(recorded[0]..=recorded[1]).speed(0.01).fixed_decimals(2).suffix(" s");
+                // What is half typed is no time yet: the beginning would raise the end to itself, and end the typing.
+                let value = value.update_while_editing(false);
                 answers.named(format!("{of}.{name}"), ui.add(value)).on_hover_text("Simulated time");
                 if k == 0 {
                     ui.label("and");

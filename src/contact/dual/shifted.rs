@@ -24,6 +24,8 @@ const PRODUCT_WORK: u64 = 115_000;
 pub(super) struct ShiftedFactor {
     /// The assembly of W that it belongs to ([`Compliance::stamp`]); 0: none.
     stamp: u64,
+    /// The one that the layout belongs to.
+    laid_out: u64,
     is_definite: bool,
     /// Where each contact stands.
     places: Vec<u32>,
@@ -91,6 +93,9 @@ impl ShiftedFactor {
 
     /// Where the contacts stand, and where the blocks of rows begin.
     fn lay_out_rows(&mut self, w: &Compliance) {
+        if std::mem::replace(&mut self.laid_out, w.stamp()) == w.stamp() {
+            return;
+        }
         let Self { places, first, n_products, .. } = self;
         *places = self::places(w);
         let place = |k: usize| places[k] as usize;
