@@ -7,7 +7,7 @@ mod integration;
 mod large_bodies;
 mod limited;
 mod materials;
-mod plastic;
+pub mod plastic;
 mod proofs;
 mod recovery;
 mod sessions;

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use super::picture::{Details, Picture, Rounding, Settings};
+use super::picture::{Counts, Details, Picture, Restored, Rounding, Settings};
 
 /// Pictures of a group. Reading one unpacks half a group on average, and only the first is packed by itself.
 const GROUP: usize = 16;
@@ -17,8 +17,7 @@ const GROUP: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Film {
     rounding: Rounding,
-    n_nodes: usize,
-    n_rigid: usize,
+    counts: Counts,
     groups: Vec<Group>,
     /// Numbers of the last two pictures of the last group, the newest first.
     before: [Vec<i64>; 2],
@@ -29,6 +28,8 @@ pub struct Film {
 #[derive(Clone, Debug)]
 struct Group {
     frames: Vec<Frame>,
+    /// Numbers of each: what tets remember is more or less once the law of a material was changed.
+    n_numbers: usize,
     /// When its first picture was recorded, in pictures of the whole past.
     recorded: u64,
 }
@@ -49,9 +50,9 @@ pub struct Thinnable {
 }
 
 impl Film {
-    /// Of pictures with so many nodes and rigid bodies.
-    pub fn new(rounding: Rounding, n_nodes: usize, n_rigid: usize) -> Self {
-        Self { rounding, n_nodes, n_rigid, groups: vec![], before: [vec![], vec![]], bytes: 0 }
+    /// Of pictures with so many nodes, rigid bodies and obstacles.
+    pub fn new(rounding: Rounding, counts: Counts) -> Self {
+        Self { rounding, counts, groups: vec![], before: [vec![], vec![]], bytes: 0 }
     }
 
     /// Memory that the pictures take.
@@ -68,8 +69,8 @@ impl Film {
     pub fn push(&mut self, picture: Picture, recorded: u64) {
         let numbers = self.rounding.numbers(&picture);
         let details = self.sharing(picture.details);
-        if self.groups.last().is_none_or(|group| group.frames.len() >= GROUP) {
-            self.groups.push(Group { frames: vec![], recorded });
+        if self.groups.last().is_none_or(|group| group.frames.len() >= GROUP || group.n_numbers != numbers.len()) {
+            self.groups.push(Group { frames: vec![], n_numbers: numbers.len(), recorded });
         }
         let Some(group) = self.groups.last_mut() else { return };
         let packed = pack(&numbers, &self.before, group.frames.len());
@@ -99,8 +100,8 @@ impl Film {
     }
 
     fn picture_of(&self, frame: &Frame, numbers: &[i64]) -> Picture {
-        let (positions, rigid_poses, obstacle_poses) = self.rounding.restored(numbers, self.n_nodes, self.n_rigid);
-        Picture { step: frame.step, time: frame.time, positions, rigid_poses, obstacle_poses, details: frame.details.clone() }
+        let Restored { positions, rigid_poses, obstacle_poses, rows } = self.rounding.restored(numbers, self.counts);
+        Picture { step: frame.step, time: frame.time, positions, rigid_poses, obstacle_poses, rows, details: frame.details.clone() }
     }
 
     /// The two neighbouring groups that should be thinned first when `recorded` pictures were recorded: those with the
@@ -113,7 +114,8 @@ impl Film {
             steps as f64 / frames.count().max(1) as f64 / age as f64
         };
         let closed = &self.groups[..self.groups.len().saturating_sub(1)];
-        let pairs = closed.windows(2).enumerate().map(|(group, pair)| Thinnable { group, order: order(pair) });
+        let pairs = closed.windows(2).enumerate().filter(|(_, pair)| pair[0].n_numbers == pair[1].n_numbers);
+        let pairs = pairs.map(|(group, pair)| Thinnable { group, order: order(pair) });
         pairs.min_by(|a, b| a.order.total_cmp(&b.order))
     }
 
@@ -123,7 +125,7 @@ impl Film {
             |group: &Group| group.frames.iter().map(|frame| frame.packed.len() + frame.details.bytes() + size_of::<Frame>()).sum::<usize>();
         let Some([first, second]) = self.groups.get(group..group + 2) else { return };
         let before = bytes(first) + bytes(second);
-        let mut thinned = Group { frames: vec![], recorded: first.recorded };
+        let mut thinned = Group { frames: vec![], n_numbers: first.n_numbers, recorded: first.recorded };
         let mut last = [vec![], vec![]];
         // Counted over both, so that the distances stay equal where a group is odd.
         let frames = [first, second].into_iter().flat_map(|group| group.frames.iter().zip(Unpacked::new(&group.frames)));
@@ -238,12 +240,15 @@ mod tests {
             positions: (0..N_NODES).map(node).collect(),
             rigid_poses: vec![pose(1.0), pose(2.0)],
             obstacle_poses: vec![pose(3.0)],
+            rows: vec![],
             details: Arc::default(),
         }
     }
 
+    const COUNTS: Counts = Counts { nodes: N_NODES, rigid: 2, obstacles: 1 };
+
     fn film(n: u64) -> Film {
-        let mut film = Film::new(rounding(), N_NODES, 2);
+        let mut film = Film::new(rounding(), COUNTS);
         (0..n).for_each(|step| film.push(picture(step), step));
         film
     }
@@ -291,6 +296,30 @@ mod tests {
         film.push(nowhere, 3);
         film.push(picture(4), 4);
         assert!(error(&film.picture(4).unwrap(), &picture(4)) <= film.rounding.quantum());
+    }
+
+    /// What flows is given another law and another one again: rows come and go with it, also once pictures are thinned.
+    #[test]
+    fn what_tets_remember_comes_back_however_much_it_is() {
+        let with_rows = |step: u64| {
+            let n = [0, 6, 4][(step / (4 * GROUP as u64) % 3) as usize];
+            let row = |k: usize| [0.1, -0.02, 1e-3, 3.0].map(|x| x * (step as f64 + 0.3 * k as f64).sin());
+            Picture { rows: (0..n).map(row).collect(), ..picture(step) }
+        };
+        let n = 12 * GROUP as u64 + 5;
+        let mut film = Film::new(rounding(), COUNTS);
+        (0..n).for_each(|step| film.push(with_rows(step), step));
+        while let Some(pair) = film.thinnable(n) {
+            film.thin(pair);
+        }
+        let steps: Vec<u64> = film.places().map(|(step, _)| step).collect();
+        assert!(steps.len() < n as usize / 2, "{steps:?}");
+        for step in steps {
+            let (back, given) = (film.picture(step).unwrap(), with_rows(step));
+            assert!(back.rows.len() == given.rows.len() && error(&back, &given) <= 0.5001 * film.rounding.quantum());
+            let pairs = back.rows.iter().flatten().zip(given.rows.iter().flatten());
+            assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 2e-7, "step {step}");
+        }
     }
 
     /// Old pictures become fewer, new ones stay, and what is left is as exact as before.

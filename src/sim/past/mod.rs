@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub use figures::{EnergyMeter, Figures, PairFigures};
 use film::Film;
 use keeping::Kept;
+use picture::Counts;
 pub use picture::{Details, Picture, Rounding, Settings, pose_between};
 pub use recorded::{Moment, Recorded, SharedPast, locked};
 pub use saving::RepeatError;
@@ -38,8 +39,7 @@ pub const MAX_BRANCHES: usize = 8;
 pub struct Past {
     budget: usize,
     rounding: Rounding,
-    n_nodes: usize,
-    n_rigid: usize,
+    counts: Counts,
     /// Pictures recorded so far: the clock by which things are old.
     recorded: u64,
     segments: BTreeMap<u32, Segment>,
@@ -86,8 +86,7 @@ impl Past {
         Self {
             budget,
             rounding: Rounding::of(model),
-            n_nodes: model.n_nodes(),
-            n_rigid: model.rigid_bodies.len(),
+            counts: Counts::of(model),
             recorded: 0,
             segments: BTreeMap::new(),
             branches: vec![],
@@ -187,7 +186,7 @@ impl Past {
 
     fn segment(&mut self) -> u32 {
         self.n_segments += 1;
-        let film = Film::new(self.rounding, self.n_nodes, self.n_rigid);
+        let film = Film::new(self.rounding, self.counts);
         self.segments.insert(self.n_segments, Segment { film, checkpoints: Kept::default(), faults: vec![], figures: vec![] });
         self.n_segments
     }

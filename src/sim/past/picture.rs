@@ -21,6 +21,8 @@ pub struct Picture {
     pub rigid_poses: Vec<Isometry>,
     /// Of `model.obstacles`.
     pub obstacle_poses: Vec<Isometry>,
+    /// What tets remember beside their rotations, as in [`State::rotations`].
+    pub rows: Vec<[f64; 4]>,
     pub details: Arc<Details>,
 }
 
@@ -62,6 +64,7 @@ impl Simulation {
             positions: state.positions(&model),
             rigid_poses: state.rigid_bodies.iter().map(|rigid| rigid.pose).collect(),
             obstacle_poses,
+            rows: state.rotations[model.tets.len()..].to_vec(),
             details: Arc::new(details),
         })
     }
@@ -80,32 +83,44 @@ impl Picture {
         let poses = |a: &[Isometry], b: &[Isometry]| a.iter().zip(b).map(|(a, b)| pose_between(a, b, part)).collect();
         let ends = self.details.attachments.iter().zip(&next.details.attachments);
         let attachments = ends.map(|(a, b)| [mix(&a[0], &b[0]), mix(&a[1], &b[1])]).collect();
+        // They are of another number where the law of a material was changed between the two.
+        let mix_row = |(a, b): (&[f64; 4], &[f64; 4])| std::array::from_fn(|k| a[k] + (b[k] - a[k]) * part);
+        let rows = match self.rows.len() == next.rows.len() {
+            true => self.rows.iter().zip(&next.rows).map(mix_row).collect(),
+            false => near.rows.clone(),
+        };
         Self {
             step: near.step,
             time,
             positions: self.positions.iter().zip(&next.positions).map(|(a, b)| mix(a, b)).collect(),
             rigid_poses: poses(&self.rigid_poses, &next.rigid_poses),
             obstacle_poses: poses(&self.obstacle_poses, &next.obstacle_poses),
+            rows,
             details: Arc::new(Details { attachments, ..(*near.details).clone() }),
         }
     }
 
     /// The values of a field, for pictures of `model`; `before` is an earlier one, from which the speed follows. None
-    /// where they follow from more than is kept: from what a material remembers.
+    /// where the picture is one of another model.
     pub fn field(&self, field: Field, model: &Model, before: Option<&Picture>) -> Option<FieldValues> {
         let is_stress = matches!(field, Field::VonMises | Field::PrincipalStress);
-        let state = self.state(model, before).filter(|_| !is_stress || model.n_state_rows() == 0)?;
+        let state = self.state(model, before).filter(|_| !is_stress || self.rows.len() == model.n_state_rows())?;
         let pressure = (field == Field::ContactPressure).then(|| ContactPressure::new(model).ok()).flatten();
         Some(field.values(model, &state, pressure.as_ref()))
     }
 
-    /// The state of `model` as far as the picture shows it; velocities follow from `before`, an earlier picture. None
-    /// where the picture is one of another model.
+    /// The state of `model` as far as the picture shows it; velocities follow from `before`, an earlier picture. Where
+    /// its materials remember other things than those of then, they do so as at rest. None where the picture is one of
+    /// another model.
     pub fn state(&self, model: &Model, before: Option<&Picture>) -> Option<State> {
         if self.positions.len() != model.n_nodes() {
             return None;
         }
         let mut state = State::at_rest(model);
+        let rows = &mut state.rotations[model.tets.len()..];
+        if self.rows.len() == rows.len() {
+            rows.copy_from_slice(&self.rows);
+        }
         state.displacements = self.positions.iter().zip(&model.rest_positions).map(|(x, rest)| x - rest).collect();
         state.velocities = match before.filter(|before| before.time < self.time && before.positions.len() == self.positions.len()) {
             Some(before) => {
@@ -149,8 +164,31 @@ pub struct Rounding {
 /// Positions are rounded to this part of the longest side of the smallest body: far below a pixel, and little against
 /// the strains that colours show.
 const RELATIVE_QUANTUM: f64 = 5e-7;
-/// The components of rotations are rounded to one over this.
-const ROTATION_SCALE: f64 = (1 << 22) as f64;
+/// Numbers without a unit are rounded to one over this: the components of rotations, and what tets remember, which is
+/// the inverse of their plastic stretch and is shown as precisely as strains are.
+const PLAIN_SCALE: f64 = (1 << 22) as f64;
+
+/// How many there are of each thing that pictures show, apart from rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub nodes: usize,
+    pub rigid: usize,
+    pub obstacles: usize,
+}
+
+impl Counts {
+    pub fn of(model: &Model) -> Self {
+        Self { nodes: model.n_nodes(), rigid: model.rigid_bodies.len(), obstacles: model.obstacles.len() }
+    }
+}
+
+/// What is restored of the numbers of a picture.
+pub struct Restored {
+    pub positions: Vec<Vec3>,
+    pub rigid_poses: Vec<Isometry>,
+    pub obstacle_poses: Vec<Isometry>,
+    pub rows: Vec<[f64; 4]>,
+}
 
 impl Rounding {
     pub fn of(model: &Model) -> Self {
@@ -175,21 +213,29 @@ impl Rounding {
         let mut numbers: Vec<i64> = picture.positions.iter().flat_map(|p| p.iter()).map(|x| length(*x)).collect();
         for pose in picture.rigid_poses.iter().chain(&picture.obstacle_poses) {
             numbers.extend(pose.translation.vector.iter().map(|x| length(*x)));
-            numbers.extend(pose.rotation.coords.iter().map(|c| (c * ROTATION_SCALE).round() as i64));
+            numbers.extend(pose.rotation.coords.iter().map(|c| (c * PLAIN_SCALE).round() as i64));
         }
+        numbers.extend(picture.rows.iter().flatten().map(|x| (x * PLAIN_SCALE).round() as i64));
         numbers
     }
 
-    /// The positions and poses of which `numbers` were made.
-    pub fn restored(&self, numbers: &[i64], n_nodes: usize, n_rigid: usize) -> (Vec<Vec3>, Vec<Isometry>, Vec<Isometry>) {
-        let (of_nodes, of_poses) = numbers.split_at_checked(3 * n_nodes).unwrap_or((numbers, &[]));
+    /// That of which `numbers` were made.
+    pub fn restored(&self, numbers: &[i64], of: Counts) -> Restored {
+        let (of_nodes, rest) = numbers.split_at_checked(3 * of.nodes).unwrap_or((numbers, &[]));
+        let (of_poses, of_rows) = rest.split_at_checked(7 * (of.rigid + of.obstacles)).unwrap_or((rest, &[]));
         let vector = |n: &[i64]| Vec3::from_fn(|i, _| n[i] as f64 * self.quantum);
         let pose = |n: &[i64]| {
-            let [x, y, z, w] = [3, 4, 5, 6].map(|i| n[i] as f64 / ROTATION_SCALE);
+            let [x, y, z, w] = [3, 4, 5, 6].map(|i| n[i] as f64 / PLAIN_SCALE);
             Isometry::from_parts(vector(n).into(), Quat::new_normalize(nalgebra::Quaternion::new(w, x, y, z)))
         };
-        let mut rigid: Vec<Isometry> = of_poses.chunks_exact(7).map(pose).collect();
-        let obstacles = rigid.split_off(n_rigid.min(rigid.len()));
-        (of_nodes.chunks_exact(3).map(vector).collect(), rigid, obstacles)
+        let mut rigid_poses: Vec<Isometry> = of_poses.chunks_exact(7).map(pose).collect();
+        let obstacle_poses = rigid_poses.split_off(of.rigid.min(rigid_poses.len()));
+        let (rows, _) = of_rows.as_chunks();
+        Restored {
+            positions: of_nodes.chunks_exact(3).map(vector).collect(),
+            rigid_poses,
+            obstacle_poses,
+            rows: rows.iter().map(|row: &[i64; 4]| row.map(|x| x as f64 / PLAIN_SCALE)).collect(),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::math::Vec3;
 use crate::model::{Friction, NamedMaterial, State};
 use crate::scene::BackendChoice;
 use crate::sim::report::state_hash;
-use crate::sim::{Command, SessionTree, Setting, Simulation, TravelError, tests as scenes};
+use crate::sim::{Command, Field, SessionTree, Setting, Simulation, TravelError, tests as scenes};
 
 /// Over the landing scene.
 const ROLLER: &str = r#"
@@ -271,6 +271,42 @@ fn pictures_show_the_states() {
         assert_eq!(picture.details.contacts.len(), now.details.contacts.len());
     }
     assert!(locked(run.past()).picture(live, 5).unwrap().details.report.is_some());
+}
+
+/// Stresses of what flows and of what was made softer meanwhile are in the past as they were, by the law and the numbers
+/// of then.
+#[test]
+fn stresses_of_the_past_are_those_that_were() {
+    let clay = scenes::simulation(BackendChoice::Cpu, scenes::plastic::CLAY, &[]);
+    let soft = clay.model().named_materials[0].clone();
+    let mut run = Recorded::new(clay, DEFAULT_BUDGET).unwrap();
+    let material = |change: fn(&mut Material)| {
+        let mut named = soft.clone();
+        change(&mut named.material);
+        Command::SetMaterial(named)
+    };
+    // Softer from step 20 on; from 30 on it keeps no dents.
+    let commands = [(20, material(|soft| soft.young_modulus = 2e4)), (30, material(|soft| soft.plasticity = None))];
+    let mut were = vec![];
+    for step in 1..=40 {
+        run.run(step, &commands);
+        let model = run.simulation().model().clone();
+        were.push((step, model, run.simulation().field(Field::VonMises).unwrap()));
+    }
+    let (live, last) = (run.live(), run.simulation().model().clone());
+    for (step, model, were) in were.iter().filter(|(step, ..)| step % 3 == 1) {
+        let picture = locked(run.past()).picture(live, *step).unwrap();
+        let shown = picture.field(Field::VonMises, model, None).unwrap();
+        let most = were.tets.iter().fold(0.0, |most: f32, s| most.max(*s));
+        let off = shown.tets.iter().zip(&were.tets).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(most > 50.0 && off < 2e-3 * most, "step {step}: {off} Pa of {most} Pa");
+        // Not those of another law.
+        let by_last = picture.field(Field::VonMises, &last, None);
+        assert_eq!(by_last.is_some(), *step > 30, "step {step}");
+    }
+    let [at_20, at_22] = [20, 22].map(|step| locked(run.past()).picture(live, step).unwrap());
+    let half = at_20.between(&at_22, 0.5 * (at_20.time + at_22.time));
+    assert!(half.rows.iter().zip(&at_20.rows).zip(&at_22.rows).all(|((half, a), b)| (half[0] - 0.5 * (a[0] + b[0])).abs() < 1e-12));
 }
 
 #[test]
