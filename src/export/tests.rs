@@ -52,6 +52,7 @@ motion = { angular_velocity = [0.0, 2.0, 0.0] }
 "#;
 
 mod gltf;
+mod materials;
 mod normals;
 mod usd;
 

@@ -111,6 +111,13 @@ impl Model {
     /// The materials of a body, its own first, and which of them each of its tets is made of. Tets that are simulated
     /// softer for their shape are counted to the material that they follow from.
     pub fn materials_of(&self, body: &Body) -> (Vec<Material>, Vec<u32>) {
+        let (named, of_tets) = self.named_materials_of(body);
+        let of_named = |named: &u32| body.derivation.of(&self.named_materials[*named as usize].material);
+        (named.iter().map(of_named).collect(), of_tets)
+    }
+
+    /// The same by their places in [`Self::named_materials`].
+    pub fn named_materials_of(&self, body: &Body) -> (Vec<u32>, Vec<u32>) {
         let mut named = vec![body.derivation.named];
         let of_tet = |tet: &super::Tet| {
             let wanted = self.derivations[tet.material as usize].named;
@@ -121,8 +128,7 @@ impl Model {
             }) as u32
         };
         let of_tets = self.tets[body.tets.clone()].iter().map(of_tet).collect();
-        let of_named = |named: &u32| body.derivation.of(&self.named_materials[*named as usize].material);
-        (named.iter().map(of_named).collect(), of_tets)
+        (named, of_tets)
     }
 
     /// How many tets of a body are simulated softer than their material, as they are nearly flat.

@@ -19,6 +19,8 @@ use crate::scene::{CameraSetting, LightSetting};
 pub const FORMAT: &str = "pliant recording 1";
 pub const GEOMETRY: [u8; 4] = *b"GEOM";
 pub const FRAME: [u8; 4] = *b"FRAM";
+/// Before the frames that are made of other materials than the ones before.
+pub const MATERIALS: [u8; 4] = *b"MATS";
 /// Length of the head of a block [bytes]: letters, unpacked and packed length, check sum.
 pub const BLOCK_HEAD: usize = 4 + 8 + 8 + 4;
 
@@ -110,7 +112,8 @@ const ARRAYS_OF_GEOMETRY: &str = "for each body: material 5 f64 (young_modulus, 
     normals f32 x 3 x 3 triangles, of a body of several materials the place u32 of each tet's among them; for each rigid body: pose 7 f64, vertices f64 x 3, triangles u32 x 3, texture coordinates and normals as above; for each obstacle: pose 7 f64, 3 f64 of its shape";
 const ARRAYS_OF_FRAME: &str = "time f64; displacements f64 x 3 nodes; velocities f32 x 3 nodes; poses 7 f64 (position, quaternion x y z w) of rigid \
     bodies, of obstacles; ends of attachments f64 x 6; contact pressure f32 of vertices that touch, of rigid bodies; 8 f64 of each tet of a plastic material (the inverse of the plastic stretch less one: xx yy zz 0 yz xz xy 0). Every array has the \
-    first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate";
+    first bytes of all its numbers, then all second ones, ...; little-endian; blocks are compressed with deflate. A block MATS before a frame: \
+    the materials of all bodies from then on, as JSON, those of each body in the order of the first line";
 
 impl Header {
     pub fn of(subject: &Subject) -> Self {
@@ -260,6 +263,13 @@ pub fn frame_block(frame: &Frame) -> Vec<u8> {
     pack.block(FRAME)
 }
 
+/// The materials of the bodies of a model.
+pub fn materials_block(model: &Model) -> Vec<u8> {
+    let of_bodies: Vec<Vec<Material>> = model.bodies.iter().map(|body| model.materials_of(body).0).collect();
+    let bytes = serde_json::to_vec(&of_bodies).expect("finite numbers can be written");
+    Packer { bytes }.block(MATERIALS)
+}
+
 fn pose_numbers(pose: &Isometry) -> [f64; 7] {
     let (t, q) = (pose.translation.vector, pose.rotation.coords);
     [t.x, t.y, t.z, q.x, q.y, q.z, q.w]
@@ -371,6 +381,11 @@ impl Unpacker {
     pub fn poses(&mut self, n: usize) -> Option<Vec<Isometry>> {
         let values = self.finite(n, |v: &[f64; 7]| v.iter().all(|x| x.is_finite()))?;
         Some(values.into_iter().map(pose).collect())
+    }
+
+    /// All bytes, where nothing was taken.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Whether all arrays were taken.

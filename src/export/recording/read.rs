@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, Rigid, Skin, Unpacker, check_sum, shape};
+use super::format::{BLOCK_HEAD, Body, FORMAT, FRAME, GEOMETRY, Header, MATERIALS, Rigid, Skin, Unpacker, check_sum, shape};
 use crate::element::ElementKind;
 use crate::export::{Frame, Subject};
 use crate::material::Material;
@@ -34,6 +34,8 @@ pub struct Recording {
     file: BufReader<File>,
     /// The places where the blocks of the frames begin.
     frames: Vec<u64>,
+    /// The places of blocks of materials, each with the number of frames before it.
+    materials: Vec<(usize, u64)>,
     attachments: usize,
     cut_off: bool,
 }
@@ -65,6 +67,7 @@ impl Recording {
             path: path.to_owned(),
             file,
             frames: vec![],
+            materials: vec![],
             attachments: header.attachments,
             cut_off: false,
         };
@@ -77,7 +80,10 @@ impl Recording {
         while at < total {
             match recording.head(at)? {
                 Some(head) if at + BLOCK_HEAD as u64 + head.packed <= total => {
-                    recording.frames.push(at);
+                    match head.letters {
+                        MATERIALS => recording.materials.push((recording.frames.len(), at)),
+                        _ => recording.frames.push(at),
+                    }
                     at += BLOCK_HEAD as u64 + head.packed;
                 }
                 _ => {
@@ -106,15 +112,25 @@ impl Recording {
 
     pub fn frame(&mut self, k: usize) -> Result<Frame, RecordingError> {
         let (at, what) = (self.frames[k], format!("frame {k}"));
-        let damaged = |path: &Path, what: &str| RecordingError::Damaged {
-            path: path.to_owned(),
-            what: what.to_owned(),
-            at,
-            reason: "is not what the first line says",
-        };
         let block = self.block(at, u64::MAX, FRAME, &what)?;
-        let Some((mut arrays, _)) = block else { return Err(damaged(&self.path, &what)) };
-        frame(&self.subject.model, self.attachments, &mut arrays).ok_or_else(|| damaged(&self.path, &what))
+        let materials = self.materials_of(k)?;
+        let (model, attachments) = (&self.subject.model, self.attachments);
+        let frame = block.and_then(|(mut arrays, _)| frame(model, materials, attachments, &mut arrays));
+        frame.ok_or_else(|| self.other_than_said(what, at))
+    }
+
+    /// The materials of frame `k`, in the order of the model's, where they are no longer those of the first line.
+    fn materials_of(&mut self, k: usize) -> Result<Option<Vec<Material>>, RecordingError> {
+        let n = self.materials.partition_point(|(first, _)| *first <= k);
+        let Some((first, at)) = self.materials[..n].last().copied() else { return Ok(None) };
+        let what = format!("the materials before frame {first}");
+        let block = self.block(at, u64::MAX, MATERIALS, &what)?;
+        let materials = block.and_then(|(arrays, _)| materials(&self.subject.model, arrays.bytes()));
+        materials.map(Some).ok_or_else(|| self.other_than_said(what, at))
+    }
+
+    fn other_than_said(&self, what: String, at: u64) -> RecordingError {
+        RecordingError::Damaged { path: self.path.clone(), what, at, reason: "is not what the first line says" }
     }
 
     /// The head of the block at a place; none where the file ends in it.
@@ -182,8 +198,8 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
 /// Makes the model from the first line and the arrays of the geometry; none where they do not agree.
 fn model(header: &Header, arrays: &mut Unpacker) -> Option<Model> {
     let mut builder = ModelBuilder::default();
-    for body in &header.bodies {
-        builder.soft_body(soft_body(body, arrays)?);
+    for (place, body) in header.bodies.iter().enumerate() {
+        builder.soft_body(soft_body(place, body, arrays)?);
     }
     for body in &header.rigid_bodies {
         builder.rigid_body(rigid_body(body, arrays)?).rigid_normals(corners(body.normals, body.triangles, arrays)?);
@@ -200,7 +216,7 @@ fn model(header: &Header, arrays: &mut Unpacker) -> Option<Model> {
     builder.build().ok()
 }
 
-fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
+fn soft_body(place: usize, body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     let [young_modulus, poisson_ratio, density, mass_damping, stiffness_damping] = arrays.finite(5, |x: &f64| x.is_finite())?[..] else {
         return None;
     };
@@ -214,7 +230,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
     };
     let texture_coordinates = corners(body.texture, body.surface.triangles, arrays)?;
     let normals = corners(body.normals, body.surface.triangles, arrays)?;
-    let regions = regions(body, arrays)?;
+    let regions = regions(place, body, arrays)?;
     let element = body.element.as_ref().map_or(Some(ElementKind::Linear), |name| ElementKind::from_name(name))?;
     Some(SoftBody {
         element,
@@ -222,7 +238,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
         parts: None,
         normals,
         name: body.name.clone(),
-        material: named("", material),
+        material: named(place, 0, material),
         regions,
         filled: 1.0,
         tets,
@@ -238,7 +254,7 @@ fn soft_body(body: &Body, arrays: &mut Unpacker) -> Option<SoftBody> {
 }
 
 /// The materials of a body beside its own, and the tets of each; none where the array of tets does not fit.
-fn regions(body: &Body, arrays: &mut Unpacker) -> Option<Vec<(NamedMaterial, Vec<u32>)>> {
+fn regions(of: usize, body: &Body, arrays: &mut Unpacker) -> Option<Vec<(NamedMaterial, Vec<u32>)>> {
     let Some((_, others)) = body.materials.split_first().filter(|(_, others)| !others.is_empty()) else { return Some(vec![]) };
     let of_tets: Vec<u32> = arrays.array(body.tets)?;
     if of_tets.iter().any(|place| *place as usize > others.len()) {
@@ -246,13 +262,14 @@ fn regions(body: &Body, arrays: &mut Unpacker) -> Option<Vec<(NamedMaterial, Vec
     }
     let of_material = |(place, material): (u32, &Material)| {
         let tets = (0..).zip(&of_tets).filter(|(_, of_tet)| **of_tet == place).map(|(tet, _)| tet).collect();
-        (named(&format!("{} {place}", body.name), *material), tets)
+        (named(of, place, *material), tets)
     };
     Some((1..).zip(others).map(of_material).collect())
 }
 
-fn named(name: &str, material: Material) -> NamedMaterial {
-    NamedMaterial { name: name.to_owned(), material }
+/// A material with a name of its own, as those of one body may be changed and those of another not.
+fn named(body: usize, place: u32, material: Material) -> NamedMaterial {
+    NamedMaterial { name: format!("{body} {place}"), material }
 }
 
 fn skin(skin: &Skin, nodes: usize, arrays: &mut Unpacker) -> Option<(Vec<[u32; 3]>, Embedding)> {
@@ -293,7 +310,25 @@ fn below<const N: usize>(indices: Vec<[u32; N]>, n: usize) -> Option<Vec<[u32; N
     indices.as_flattened().iter().all(|i| (*i as usize) < n).then_some(indices)
 }
 
-fn frame(model: &Model, attachments: usize, arrays: &mut Unpacker) -> Option<Frame> {
+/// The materials of a block, in the order of the model's; none where they are not those of its bodies.
+fn materials(model: &Model, bytes: &[u8]) -> Option<Vec<Material>> {
+    let of_bodies: Vec<Vec<Material>> = serde_json::from_slice(bytes).ok()?;
+    let mut all: Vec<Material> = model.named_materials.iter().map(|named| named.material).collect();
+    if of_bodies.len() != model.bodies.len() {
+        return None;
+    }
+    for (body, materials) in model.bodies.iter().zip(&of_bodies) {
+        let places = model.named_materials_of(body).0;
+        if places.len() != materials.len() {
+            return None;
+        }
+        places.iter().zip(materials).for_each(|(place, material)| all[*place as usize] = *material);
+    }
+    Some(all)
+}
+
+fn frame(model: &Model, materials: Option<Vec<Material>>, attachments: usize, arrays: &mut Unpacker) -> Option<Frame> {
+    let rows = materials.as_ref().map_or_else(|| model.n_state_rows(), |materials| model.with_materials(materials).n_state_rows());
     let n = model.n_nodes();
     let n_pressures = model.collision.n_vertices() + model.rigid_bodies.iter().map(|body| body.vertices.len()).sum::<usize>();
     let frame = Frame {
@@ -304,9 +339,8 @@ fn frame(model: &Model, attachments: usize, arrays: &mut Unpacker) -> Option<Fra
         obstacle_poses: arrays.poses(model.obstacles.len())?,
         attachments: arrays.vectors(2 * attachments)?.chunks_exact(2).map(|ends| [ends[0], ends[1]]).collect(),
         contact_pressures: arrays.finite(n_pressures, |p: &f32| p.is_finite())?,
-        states: arrays.finite(model.n_state_rows(), |row: &[f64; 4]| row.iter().all(|x| x.is_finite()))?,
-        // A recording has the materials of its start.
-        materials: None,
+        states: arrays.finite(rows, |row: &[f64; 4]| row.iter().all(|x| x.is_finite()))?,
+        materials,
     };
     arrays.is_at_end().then_some(frame)
 }
