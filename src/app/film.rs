@@ -38,6 +38,16 @@ pub enum Motion {
     Turntable(f64),
     /// From one named view to the next, each in so many seconds of the film.
     Views(f64),
+    /// Through the named views, each at the simulated time at which it was kept.
+    Keys,
+}
+
+/// A place where the camera of a film comes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Key {
+    pub camera: Camera,
+    /// Simulated time [s], if it is known.
+    pub time: Option<f64>,
 }
 
 impl Default for FilmSettings {
@@ -57,13 +67,13 @@ impl Motion {
     /// Whether its seconds are some that can be chosen.
     pub fn is_sane(&self) -> bool {
         match self {
-            Self::Hand => true,
+            Self::Hand | Self::Keys => true,
             Self::Turntable(seconds) | Self::Views(seconds) => MOTION_SECONDS.contains(seconds),
         }
     }
 
-    /// The camera at a time [s] of the film; `hand` is that of the view.
-    pub fn camera(&self, hand: Camera, views: &[Camera], time: f64) -> Camera {
+    /// The camera at a time of the film and at one of the simulation [s]; `hand` is that of the view.
+    pub fn camera(&self, hand: Camera, views: &[Key], time: f64, simulated: f64) -> Camera {
         match *self {
             Self::Hand => hand,
             Self::Turntable(seconds) => {
@@ -75,9 +85,20 @@ impl Motion {
                 let at = (time / seconds.max(1e-3)).max(0.0);
                 let place = (at.floor() as usize).min(views.len().saturating_sub(1));
                 match (views.get(place), views.get(place + 1)) {
-                    (Some(from), Some(to)) => from.towards(to, at.fract() as f32),
-                    (Some(last), None) => *last,
+                    (Some(from), Some(to)) => from.camera.towards(&to.camera, at.fract() as f32),
+                    (Some(last), None) => last.camera,
                     _ => hand,
+                }
+            }
+            Self::Keys => {
+                let mut keys: Vec<(f64, Camera)> = views.iter().filter_map(|key| Some((key.time?, key.camera))).collect();
+                keys.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+                let next = keys.partition_point(|(at, _)| *at <= simulated);
+                match (next.checked_sub(1).map(|before| keys[before]), keys.get(next)) {
+                    (Some((from, a)), Some((to, b))) => a.towards(b, ((simulated - from) / (to - from)) as f32),
+                    (Some((_, last)), None) => last,
+                    (None, Some((_, first))) => *first,
+                    (None, None) => hand,
                 }
             }
         }
@@ -121,7 +142,11 @@ mod tests {
     #[test]
     fn cameras_of_films_turn_and_go_from_view_to_view() {
         let hand = Camera::default();
-        let at = |motion: Motion, views: &[Camera], time| motion.camera(hand, views, time);
+        let timed = |camera: Camera, time| Key { camera, time };
+        let at = |motion: Motion, views: &[Camera], time| {
+            let views: Vec<Key> = views.iter().map(|camera| timed(*camera, None)).collect();
+            motion.camera(hand, &views, time, 100.0)
+        };
         assert_eq!(at(Motion::Hand, &[], 3.0), hand);
         let quarter = at(Motion::Turntable(8.0), &[], 2.0);
         assert!((quarter.azimuth - hand.azimuth - std::f32::consts::FRAC_PI_2).abs() < 1e-5);
@@ -131,5 +156,12 @@ mod tests {
         let middle = at(Motion::Views(2.0), &views, 1.0).distance;
         assert!(middle > hand.distance && middle < 9.0);
         assert_eq!(at(Motion::Views(2.0), &[], 1.0), hand, "no views are kept");
+
+        // In the order of their times, whatever that of their names is; those of no time are passed by.
+        let keys = [timed(views[2], Some(3.0)), timed(views[0], None), timed(views[1], Some(1.0)), timed(hand, Some(2.0))];
+        let at = |simulated| Motion::Keys.camera(Camera { distance: 77.0, ..hand }, &keys, 50.0, simulated);
+        assert_eq!([0.0, 1.0, 2.0, 3.0, 9.0].map(at), [views[1], views[1], hand, views[2], views[2]]);
+        assert_eq!(at(2.25), hand.towards(&views[2], 0.25));
+        assert_eq!(Motion::Keys.camera(hand, &keys[1..2], 0.0, 0.0), hand);
     }
 }

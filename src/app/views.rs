@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::film::Key;
 use crate::output::{OutputError, OutputFile, create_folder};
 use crate::render::Camera;
 
@@ -19,12 +20,20 @@ pub struct NamedView {
     azimuth: f32,
     elevation: f32,
     field_of_view: f32,
+    /// Simulated time at which it was kept [s].
+    #[serde(default)]
+    pub time: Option<f64>,
 }
 
 impl NamedView {
-    pub fn new(name: String, camera: &Camera) -> Self {
+    pub fn new(name: String, camera: &Camera, time: Option<f64>) -> Self {
         let Camera { target, distance, azimuth, elevation, fov_y } = *camera;
-        Self { name, target: target.to_array(), distance, azimuth, elevation, field_of_view: fov_y }
+        Self { name, target: target.to_array(), distance, azimuth, elevation, field_of_view: fov_y, time }
+    }
+
+    /// Where the camera of a film comes by; none if there is no camera.
+    pub fn key(&self) -> Option<Key> {
+        Some(Key { camera: self.camera()?, time: self.time.filter(|time| time.is_finite()) })
     }
 
     /// The camera; none if a hand has written what no camera can be.
@@ -95,12 +104,15 @@ mod tests {
         let mut views = Views::load(Some(&folder));
         let camera = Camera { azimuth: 1.5, ..Camera::default() };
         for (scene, name) in [("a", "near"), ("a", "far"), ("b", "near"), ("a", "near")] {
-            views.save(scene, NamedView::new(name.to_owned(), &camera)).unwrap();
+            views.save(scene, NamedView::new(name.to_owned(), &camera, Some(0.5))).unwrap();
         }
         assert_eq!(Views::load(Some(&folder)), views);
         let names = |scene| views.of(scene).iter().map(|view| view.name.as_str()).collect::<Vec<_>>();
         assert_eq!((names("a"), names("b"), names("c")), (vec!["near", "far"], vec!["near"], vec![]));
-        assert_eq!(views.of("a")[1].camera(), Some(camera));
+        assert_eq!(views.of("a")[1].key(), Some(Key { camera, time: Some(0.5) }));
+        let of_before = serde_json::to_string(&views.of_scenes).unwrap().replace(",\"time\":0.5", "");
+        let read: BTreeMap<String, Vec<NamedView>> = serde_json::from_str(&of_before).unwrap();
+        assert_eq!(read["a"][1].key(), Some(Key { camera, time: None }), "{of_before}");
         views.delete("a", 0).unwrap();
         views.delete("b", 0).unwrap();
         views.delete("b", 7).unwrap();
@@ -110,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_no_camera_can_be_is_none() {
-        let sound = NamedView::new("a".into(), &Camera::default());
+        let sound = NamedView::new("a".into(), &Camera::default(), None);
         for bad in [NamedView { distance: 0.0, ..sound.clone() }, NamedView { field_of_view: f32::NAN, ..sound.clone() }] {
             assert_eq!(bad.camera(), None);
         }

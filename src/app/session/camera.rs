@@ -179,7 +179,8 @@ impl Session {
                 self.log_camera();
             }
             CameraAction::Save(name) => {
-                let view = NamedView::new(name, &self.viewpoint.camera);
+                let time = self.shown.view.as_ref().map(|view| view.time);
+                let view = NamedView::new(name, &self.viewpoint.camera, time);
                 let key = self.scene_key();
                 let saved = self.views.save(&key, view);
                 saved.unwrap_or_else(|text| self.tell(Severity::Error, text));

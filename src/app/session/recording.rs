@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::app::exporting::{ExportWish, STARTING, Span};
+use crate::app::film::Key;
 use crate::app::graphics::Graphics;
 use crate::app::job::{Job, JobKind};
 use crate::app::recorder::{Recorder, export_target, picture_target};
@@ -143,8 +144,9 @@ impl Session {
             self.shown = Arc::new(Snapshot { view: Some(Arc::new(view)), ..(*window).clone() });
             self.place(graphics).and_then(|()| self.color(graphics))?;
         }
-        let views: Vec<Camera> = self.views.of(&self.scene_key()).iter().filter_map(NamedView::camera).collect();
-        let camera = settings.motion.camera(self.viewpoint.camera, &views, of_film);
+        let views: Vec<Key> = self.views.of(&self.scene_key()).iter().filter_map(NamedView::key).collect();
+        let simulated = time.or(window.view.as_ref().map(|view| view.time)).unwrap_or_default();
+        let camera = settings.motion.camera(self.viewpoint.camera, &views, of_film, simulated);
         let image = self.captured(size, camera, settings.is_transparent(), graphics);
         self.shown = window;
         if is_other {
