@@ -53,6 +53,13 @@ fn the_start_page_and_the_palette_open_scenes() {
     window.type_text("opinc");
     window.key("Return");
     window.wait("scene loaded Incline");
+    // An experiment in its menu within the menu, in the first column and in the last, whose pictures come meanwhile.
+    for (experiment, title) in [("rigid_stack", "Rigid stack"), ("twist", "Twist")] {
+        window.click("menu.Gallery");
+        window.click("menu.Gallery.Experiments");
+        window.click(&format!("gallery.{experiment}"));
+        window.wait(&format!("scene loaded {title}"));
+    }
     // A session of the gallery.
     window.key("ctrl+g");
     window.click("sheet.gallery.session");

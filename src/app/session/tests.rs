@@ -9,6 +9,7 @@ mod entries;
 mod hints;
 mod naming;
 mod plane;
+mod seeing;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -58,6 +59,8 @@ struct Bench {
     tree: Option<TreeUpdate>,
     /// Words that had no room in the last frame; those that are typed are scrolled.
     cut: Vec<String>,
+    /// All words of the last frame, and where they were.
+    words: Vec<(Rect, String)>,
 }
 
 impl Bench {
@@ -78,7 +81,7 @@ impl Bench {
         context.enable_accesskit();
         let graphics = Graphics::offscreen(device, [1280, 800]);
         let (size, scale, places) = ([1280, 800], 1.0, BTreeMap::new());
-        let mut bench = Self { session, graphics, context, size, scale, frames: 0, told, places, tree: None, cut: vec![] };
+        let mut bench = Self { session, graphics, context, size, scale, frames: 0, told, places, tree: None, cut: vec![], words: vec![] };
         bench.until("the scene", |session| session.shown.view.is_some());
         if bench.session.shown.playing() {
             bench.key(Key::Space);
@@ -114,6 +117,7 @@ impl Bench {
         self.tree = output.platform_output.accesskit_update.take();
         self.tree.iter_mut().for_each(without_signs);
         self.cut = cut::cut_off(&output.shapes);
+        self.words = cut::words(&output.shapes);
         let typed = self.tree.iter().flat_map(|tree| &tree.nodes).filter(|(_, node)| node.role() == egui::Role::TextInput);
         let typed: Vec<&str> = typed.filter_map(|(_, node)| node.value()).collect();
         self.cut.retain(|words| !typed.contains(&words.trim()));

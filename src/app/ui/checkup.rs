@@ -97,7 +97,7 @@ pub fn findings_ui(ui: &mut Ui, place: usize, checkup: &Checkup, answers: &mut U
 pub fn line_ui(ui: &mut Ui, glyph: &str, color: Color32, text: &str) {
     ui.horizontal_top(|ui| {
         ui.add_sized(vec2(18.0, 18.0), Label::new(theme::icon(glyph, 15.0).color(color)));
-        ui.add(Label::new(RichText::new(text).size(12.5)).wrap().selectable(true));
+        ui.add(Label::new(theme::prose(text, 12.5, None)).wrap().selectable(true));
     });
 }
 

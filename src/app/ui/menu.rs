@@ -314,7 +314,8 @@ fn camera_menu_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers
             if answers.named(format!("view.delete.{place}"), delete).clicked() {
                 answers.act(Action::Camera(CameraAction::Delete(place)));
             }
-            let go = ui.button(&view.name).on_hover_text("Looks from there");
+            let time = view.time.map(|time| format!(". Films that go through the views are here at {time:.2} s"));
+            let go = ui.button(&view.name).on_hover_text(format!("Looks from there{}", time.unwrap_or_default()));
             if answers.named(format!("view.{place}"), go).clicked() {
                 answers.act(Action::Camera(CameraAction::Go(place)));
                 ui.close();

@@ -427,7 +427,11 @@ fn view_name_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
     let closed = sheet_ui(root, "view", 320.0, |ui| {
         let palette = theme::palette(ui.ctx());
         let title = ui.label(RichText::new("Save this view").font(theme::strong(18.0)));
-        ui.label(RichText::new("View > Camera leads back to it, in this scene.").size(12.5).color(palette.weak));
+        ui.label(
+            RichText::new("View > Camera leads back to it. Films can go through the views of a scene, to be at each at its time.")
+                .size(12.5)
+                .color(palette.weak),
+        );
         ui.add_space(8.0);
         let field = ui.add(TextEdit::singleline(name).desired_width(f32::INFINITY).margin(vec2(10.0, 7.0)));
         let field = answers.named("view.name", field).labelled_by(title.id);

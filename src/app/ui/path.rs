@@ -101,7 +101,7 @@ pub fn path_ui(root: &Ui, state: &mut UiState, answers: &mut UiResponse) {
             response.request_focus();
         }
         if let Some((_, why)) = field.fault.as_ref().filter(|_| field.is_refused()) {
-            ui.add(Label::new(RichText::new(why).size(12.5).color(palette.error)).wrap().selectable(true));
+            ui.add(Label::new(theme::prose(why, 12.5, Some(palette.error))).wrap().selectable(true));
         }
         ui.add_space(6.0);
         let listing = field.listing();
@@ -169,7 +169,7 @@ fn list_ui(ui: &mut Ui, field: &mut PathField, answers: &mut UiResponse) -> Opti
         ui.add(egui::Label::new(RichText::new(super::start::short_folder(&listing.folder)).size(12.0).color(palette.weak)).truncate());
     });
     if let Some(fault) = &listing.fault {
-        ui.label(RichText::new(fault).size(12.5).color(palette.error));
+        ui.label(theme::prose(fault, 12.5, Some(palette.error)));
     }
     let area = ScrollArea::vertical().max_height(LIST_HEIGHT).min_scrolled_height(LIST_HEIGHT).auto_shrink([false, false]);
     area.show_rows(ui, ROW, listing.entries.len(), |ui, rows| {

@@ -103,7 +103,7 @@ pub fn record_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &
         return;
     }
     let mut done = false;
-    let closed = sheet_ui(root, "record", 460.0, |ui| {
+    let closed = sheet_ui(root, "record", 490.0, |ui| {
         let closed = ui.horizontal(|ui| {
             for (tab, name) in [(Tab::Film, "Film"), (Tab::Picture, "Picture"), (Tab::Export, "Export")] {
                 let label = RichText::new(name).font(theme::strong(15.0));
@@ -184,12 +184,16 @@ fn film_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mut 
             Motion::Hand => "As the view",
             Motion::Turntable(_) => "Turntable",
             Motion::Views(_) => "Along the named views",
+            Motion::Keys => "Through the views, timed",
         };
-        let combo = ComboBox::from_id_salt("motion").selected_text(name).width(150.0).show_ui(ui, |ui| {
+        let combo = ComboBox::from_id_salt("motion").selected_text(name).width(190.0).show_ui(ui, |ui| {
             ui.selectable_value(&mut film.motion, Motion::Hand, "As the view");
             ui.selectable_value(&mut film.motion, Motion::Turntable(8.0), "Turntable");
             ui.add_enabled_ui(context.views.len() > 1, |ui| {
                 ui.selectable_value(&mut film.motion, Motion::Views(2.0), "Along the named views")
+                    .on_disabled_hover_text("Save two views or more first: View > Camera > Save this view");
+                ui.selectable_value(&mut film.motion, Motion::Keys, "Through the views, timed")
+                    .on_hover_text("Each is reached at the simulated time at which it was saved")
                     .on_disabled_hover_text("Save two views or more first: View > Camera > Save this view");
             });
         });
@@ -319,7 +323,7 @@ fn picture_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &m
         answers.named("picture.transparent", ground);
     });
     ui.add_space(12.0);
-    let save = main_button(ui, icon::CAMERA, "Save the picture", context.snapshot.scene.is_some());
+    let save = ui.horizontal(|ui| main_button(ui, icon::CAMERA, "Save the picture", context.snapshot.scene.is_some())).inner;
     if answers.named("picture.save", save).clicked() {
         let size = sheet.picture.unwrap_or(context.studio.view);
         answers.act(Action::Record(RecordAction::Picture { size, transparent: sheet.picture_transparent }));
@@ -331,7 +335,7 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
     let sheet = &mut state.record;
     ScrollArea::vertical().max_height(250.0).show(ui, |ui| {
         for (ending, what) in exporting::formats() {
-            let label = format!(".{ending}   {what}");
+            let label = theme::prose(&format!(".{ending}   {what}"), 14.0, None);
             answers.named(format!("export.{ending}"), ui.radio_value(&mut sheet.export_ending, ending, label));
         }
     });
@@ -369,7 +373,7 @@ fn export_ui(ui: &mut Ui, state: &mut UiState, context: &UiContext, answers: &mu
         sheet.range = (range != recorded).then_some(range);
     }
     ui.add_space(12.0);
-    let export = main_button(ui, icon::EXPORT, "Export", context.snapshot.scene.is_some());
+    let export = ui.horizontal(|ui| main_button(ui, icon::EXPORT, "Export", context.snapshot.scene.is_some())).inner;
     if answers.named("export.start", export).clicked() {
         let span = match sheet.export_of {
             ExportOf::Moment => Span::Now,

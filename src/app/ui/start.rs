@@ -193,11 +193,9 @@ fn card_ui(ui: &mut Ui, thumbnails: &mut Thumbnails, item: &GalleryItem, size: e
     let picture = Rect::from_min_max(rect.min, rect.max - vec2(0.0, CARD_TEXT));
     let round = CornerRadius { nw: 10, ne: 10, sw: 0, se: 0 };
     ui.painter().rect_filled(rect, CornerRadius::same(10), palette.card);
-    match thumbnails.image(ui.ctx(), item.name, picture.height()) {
-        Some(image) => image.corner_radius(round).paint_at(ui, picture),
-        None => {
-            ui.painter().rect_filled(picture, round, palette.border);
-        }
+    ui.painter().rect_filled(picture, round, palette.border);
+    if let Some(image) = thumbnails.image(ui.ctx(), item.name, picture.height()) {
+        image.corner_radius(round).paint_at(ui, picture);
     }
     let is_hot = response.hovered() || response.has_focus();
     let line = if is_hot { Stroke::new(1.5, palette.accent) } else { Stroke::new(1.0, palette.border) };

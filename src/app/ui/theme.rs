@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use egui::text::{LayoutJob, TextFormat};
 use egui::{
     Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Frame, Margin, RichText, Shadow, Stroke, TextStyle,
     Theme, Ui, vec2,
@@ -160,6 +161,21 @@ pub fn icon(glyph: &str, size: f32) -> RichText {
     RichText::new(glyph).font(icon_font(size))
 }
 
+/// A message as panels show it: what stands between backticks is set as code. Its colour is that of what it stands on
+/// if none is given.
+pub fn prose(text: &str, size: f32, color: Option<Color32>) -> LayoutJob {
+    let color = color.unwrap_or(Color32::PLACEHOLDER);
+    let mut job = LayoutJob::default();
+    let parts: Vec<&str> = text.split('`').collect();
+    // A single one is a letter like others.
+    let in_pairs = parts.len() % 2 == 1;
+    for (k, part) in if in_pairs { parts } else { vec![text] }.into_iter().enumerate() {
+        let font_id = if k % 2 == 1 { figures(size - 1.0) } else { FontId::proportional(size) };
+        job.append(part, 0.0, TextFormat { font_id, color, ..TextFormat::default() });
+    }
+    job
+}
+
 const STRONG: &str = "strong";
 const ICONS: &str = "icons";
 
@@ -206,6 +222,22 @@ mod tests {
         let luminance = |c: Color32| 0.2126 * linear(c.r()) + 0.7152 * linear(c.g()) + 0.0722 * linear(c.b());
         let (a, b) = (luminance(a), luminance(b));
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn code_in_messages_is_set_as_code() {
+        let parts = |text: &str| -> Vec<(String, bool)> {
+            let job = prose(text, 13.0, None);
+            let of = |section: &egui::text::LayoutSection| {
+                let range = section.byte_range.start.0..section.byte_range.end.0;
+                (job.text[range].to_owned(), section.format.font_id == figures(12.0))
+            };
+            job.sections.iter().map(of).filter(|(text, _)| !text.is_empty()).collect()
+        };
+        let [plain, code] = [false, true].map(|is_code| move |text: &str| (text.to_owned(), is_code));
+        assert_eq!(parts("`pliant run a` repeats it"), [code("pliant run a"), plain(" repeats it")]);
+        assert_eq!(parts("a `b` c `d`"), [plain("a "), code("b"), plain(" c "), code("d")]);
+        assert_eq!(parts("a file named o`clock"), [plain("a file named o`clock")]);
     }
 
     /// 4.5 is what WCAG 2 (AA) asks of letters, 3 what it asks of parts of controls.

@@ -1,39 +1,57 @@
-//! The pictures of the gallery as textures: decoded when they are first shown, one a frame.
+//! The pictures of the gallery as textures: decoded when they are first shown, as many in a frame as do not hold it up.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use egui::load::SizedTexture;
-use egui::{ColorImage, Context, Image, TextureHandle, TextureOptions, vec2};
+use egui::{Color32, ColorImage, Context, Image, TextureHandle, TextureId, TextureOptions, vec2};
 
 use crate::scene::{GALLERY_SESSION, builtin_scenes};
 
 #[derive(Default)]
 pub struct Thumbnails {
     textures: BTreeMap<&'static str, TextureHandle>,
-    /// Decoded in this frame (egui's number of it).
-    decoded_in: Option<u64>,
+    /// Stands where there is none yet.
+    blank: Option<TextureHandle>,
+    /// The frame in which some were decoded last (egui's number of it), and how long that took.
+    decoded_in: (u64, Duration),
 }
 
+/// Of a frame, for decoding.
+const PATIENCE: Duration = Duration::from_millis(4);
+/// Width over height of all of them.
+const ASPECT_RATIO: f32 = 16.0 / 9.0;
+
 impl Thumbnails {
-    /// The picture of a scene, of this height in points; none until it is decoded.
+    /// The picture of a scene, of this height in points, transparent until it is decoded: what stands around it stays
+    /// where it is. None if there is no such scene.
     pub fn image(&mut self, ctx: &Context, scene: &str, height: f32) -> Option<Image<'static>> {
         // The session is one of the first scene.
         let name = if scene == GALLERY_SESSION.0 { "gallery" } else { scene };
         let texture = match self.textures.get(name) {
-            Some(texture) => texture,
-            None => {
-                ctx.request_repaint();
-                let frame = ctx.cumulative_frame_nr();
-                if self.decoded_in.replace(frame) == Some(frame) {
-                    return None;
-                }
-                let entry = builtin_scenes().find(|entry| entry.name == name)?;
-                let texture = ctx.load_texture(entry.name, decoded(entry.picture)?, TextureOptions::LINEAR);
-                self.textures.entry(entry.name).or_insert(texture)
-            }
+            Some(texture) => texture.id(),
+            None => self.decode(ctx, name)?,
         };
-        let size = vec2(height * texture.aspect_ratio(), height);
-        Some(Image::from_texture(SizedTexture::new(texture.id(), size)).fit_to_exact_size(size))
+        let size = vec2(height * ASPECT_RATIO, height);
+        Some(Image::from_texture(SizedTexture::new(texture, size)).fit_to_exact_size(size))
+    }
+
+    /// Decodes the picture of a scene, or puts that off to another frame.
+    fn decode(&mut self, ctx: &Context, name: &str) -> Option<TextureId> {
+        let entry = builtin_scenes().find(|entry| entry.name == name)?;
+        let frame = ctx.cumulative_frame_nr();
+        if self.decoded_in.0 != frame {
+            self.decoded_in = (frame, Duration::ZERO);
+        }
+        if self.decoded_in.1 >= PATIENCE {
+            ctx.request_repaint();
+            let blank = || ctx.load_texture("blank", ColorImage::filled([1, 1], Color32::TRANSPARENT), TextureOptions::LINEAR);
+            return Some(self.blank.get_or_insert_with(blank).id());
+        }
+        let begun = Instant::now();
+        let texture = ctx.load_texture(entry.name, decoded(entry.picture)?, TextureOptions::LINEAR);
+        self.decoded_in.1 += begun.elapsed();
+        Some(self.textures.entry(entry.name).or_insert(texture).id())
     }
 }
 
@@ -54,13 +72,16 @@ mod tests {
     fn every_scene_has_a_picture_that_comes_within_some_frames() {
         let (ctx, mut thumbnails) = (Context::default(), Thumbnails::default());
         let names: Vec<&str> = builtin_scenes().map(|entry| entry.name).chain([GALLERY_SESSION.0]).collect();
-        let mut shown = 0;
         for _ in 0..names.len() {
             let _ = ctx.run_ui(egui::RawInput::default(), |ui| {
-                shown = names.iter().filter(|name| thumbnails.image(ui.ctx(), name, 90.0).is_some()).count();
+                // Each has its place from the first frame on.
+                let sizes = names.iter().map(|name| thumbnails.image(ui.ctx(), name, 90.0).unwrap().size());
+                assert!(sizes.into_iter().all(|size| size == Some(vec2(160.0, 90.0))));
             });
         }
-        assert_eq!(shown, names.len());
+        assert_eq!(thumbnails.textures.len(), builtin_scenes().count());
+        let is_of_ratio = |texture: &TextureHandle| (texture.aspect_ratio() - ASPECT_RATIO).abs() < 0.02;
+        assert!(thumbnails.textures.values().all(is_of_ratio));
         assert!(thumbnails.image(&ctx, "no scene", 90.0).is_none() && decoded(b"no picture").is_none());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use egui::{Align2, Area, Button, Id, Label, Order, Rect, RichText, Ui};
+use egui::{Align2, Area, Button, Id, Label, Order, Rect, Ui};
 
 use super::access::Meaning;
 use super::{Action, UiResponse, icon, theme};
@@ -57,6 +57,7 @@ fn title(text: &str, file: Option<&Path>) -> String {
 
 pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut UiResponse) {
     let palette = theme::palette(root.ctx());
+    let prose = |text: &str| theme::prose(text, 13.0, Some(palette.text));
     let seconds = |toast: &Toast| if toast.notice.severity == Severity::Error { ERROR_SECONDS } else { INFO_SECONDS };
     toasts.retain(|toast| toast.open || toast.shown.elapsed().as_secs_f32() < seconds(toast));
     if !toasts.is_empty() {
@@ -82,9 +83,9 @@ pub fn toasts_ui(root: &Ui, view: Rect, toasts: &mut Vec<Toast>, answers: &mut U
                     ui.vertical(|ui| {
                         ui.set_width(width - 28.0 - 58.0);
                         if toast.open {
-                            ui.add(Label::new(RichText::new(&text).size(13.0)).wrap().selectable(true));
+                            ui.add(Label::new(prose(&text)).wrap().selectable(true));
                         } else {
-                            ui.add(Label::new(RichText::new(&title).size(13.0)).truncate().selectable(true)).on_hover_text(&text);
+                            ui.add(Label::new(prose(&title)).truncate().selectable(true)).on_hover_text(prose(&text));
                         }
                         if title != text || toast.notice.file.is_some() {
                             ui.horizontal(|ui| buttons_ui(ui, toast, title != text, answers));

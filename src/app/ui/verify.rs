@@ -34,6 +34,8 @@ pub fn verify_ui(root: &Ui, state: &mut UiState, context: &UiContext, answers: &
     let inner = size - vec2(38.0, 38.0);
     let window = egui::Window::new("Verify").id(Id::unique("verify")).title_bar(false).resizable(false).frame(frame);
     window.anchor(Align2::CENTER_CENTER, vec2(0.0, 8.0)).fixed_size(inner).show(root.ctx(), |ui| {
+        // Otherwise the line at the top is as wide as what is below it.
+        ui.set_width(inner.x);
         header_ui(ui, state, board, answers);
         ui.add_space(6.0);
         ui.horizontal_top(|ui| {
@@ -70,7 +72,7 @@ fn header_ui(ui: &mut Ui, state: &mut UiState, board: &Board, answers: &mut UiRe
                 ui.label(RichText::new(format!("{}, {seconds} s", CHECKS[*place].title)).size(13.0).color(palette.weak));
             }
             (None, Some(error), _) => {
-                ui.add(Label::new(RichText::new(error).size(13.0).color(palette.error)).truncate());
+                ui.add(Label::new(theme::prose(error, 13.0, Some(palette.error))).truncate());
             }
             (None, None, Some(report)) => {
                 let color = if report.failed > 0 { palette.error } else { palette.text };
@@ -199,7 +201,7 @@ fn check_ui(ui: &mut Ui, place: usize, check: &Check, board: &Board, answers: &m
     ui.add(Label::new(RichText::new(check.meaning).size(13.0)).wrap());
     if let Some(report) = report {
         if let Some(reason) = &report.reason {
-            ui.add(Label::new(RichText::new(reason).size(12.5).color(palette.error)).wrap().selectable(true));
+            ui.add(Label::new(theme::prose(reason, 12.5, Some(palette.error))).wrap().selectable(true));
         }
         if !report.plot.curves.is_empty() {
             ui.add_space(4.0);

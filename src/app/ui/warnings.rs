@@ -75,7 +75,7 @@ fn warning_ui(ui: &mut Ui, place: usize, warning: &Warning, context: &UiContext,
     ui.horizontal_top(|ui| {
         ui.label(theme::icon(icon::WARNING, 15.0).color(palette.fair));
         ui.vertical(|ui| {
-            ui.add(Label::new(RichText::new(&warning.text).size(12.5)).wrap());
+            ui.add(Label::new(theme::prose(&warning.text, 12.5, Some(palette.text))).wrap());
             ui.horizontal(|ui| {
                 ui.label(RichText::new(warning.when()).size(11.5).color(palette.weak));
                 let Some([_, last]) = warning.between.filter(|_| context.timeline.is_some()) else { return };

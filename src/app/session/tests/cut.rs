@@ -31,6 +31,37 @@ fn find_cut(shape: &Shape, place: Rect, found: &mut Vec<String>) {
     }
 }
 
+/// All words of shapes, each with its left and right end.
+fn words_of(shape: &Shape, found: &mut Vec<(Rect, String)>) {
+    match shape {
+        Shape::Vec(shapes) => shapes.iter().for_each(|shape| words_of(shape, found)),
+        Shape::Text(text) => found.push((text.visual_bounding_rect(), text.galley.text().to_owned())),
+        _ => {}
+    }
+}
+
+impl Bench {
+    /// All words of the last frame.
+    pub fn all_words(&self) -> Vec<String> {
+        self.words.iter().map(|(_, words)| words.clone()).collect()
+    }
+
+    /// The left and the right end of the words of the last frame in a place, and the words.
+    fn words_at(&self, place: Rect) -> Option<([f32; 2], String)> {
+        let inside: Vec<_> = self.words.iter().filter(|(rect, _)| place.contains_rect(*rect)).collect();
+        let all = inside.iter().fold(Rect::NOTHING, |all, (rect, _)| all.union(*rect));
+        let words: Vec<&str> = inside.iter().map(|(_, words)| words.as_str()).collect();
+        (!inside.is_empty()).then(|| ([all.left(), all.right()], words.join(" ")))
+    }
+}
+
+/// All words of a frame and where they are.
+pub fn words(shapes: &[ClippedShape]) -> Vec<(Rect, String)> {
+    let mut found = vec![];
+    shapes.iter().for_each(|ClippedShape { shape, .. }| words_of(shape, &mut found));
+    found
+}
+
 /// However long the name of what is selected is, the buttons beside it stay where they can be clicked.
 #[test]
 fn long_names_leave_the_buttons_their_room() {
@@ -63,6 +94,46 @@ fn long_names_leave_the_buttons_their_room() {
     bench.settle();
     bench.click("selection.material");
     assert_eq!(bench.session.ui.selection.items(), [items[1].clone()]);
+}
+
+/// The cross of a sheet stands at its right edge, and its words are in the middle of its button; nothing is set with
+/// backticks.
+#[test]
+fn sheets_are_set_evenly() {
+    let mut bench = Bench::open("cantilever");
+    bench.key(Key::Space);
+    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 3));
+    bench.key(Key::Space);
+    bench.until("a pause", |session| !session.shown.playing());
+    for (size, scale) in SIZES {
+        bench.resize(size, scale);
+        for (screen, cross, most_right) in
+            [("verify", "verify.close", "verify.one"), ("export", "record.close", "export.past"), ("film", "record.close", "record.size")]
+        {
+            let screen = SCREENS.iter().find(|(name, ..)| *name == screen).unwrap();
+            shown(&mut bench, screen, true);
+            let [cross, other] = [cross, most_right].map(|name| bench.places[name].right());
+            assert!(cross >= other - 1.0, "{}, {size:?}: the cross ends at {cross}, and what is below it at {other}", screen.0);
+        }
+        for (screen, button, words) in [("export", "export.start", "Export"), ("unsaved", "unsaved.save", "Save")] {
+            let screen = SCREENS.iter().find(|(name, ..)| *name == screen).unwrap();
+            shown(&mut bench, screen, true);
+            let (rect, inked) = (bench.places[button], bench.words_at(bench.places[button]));
+            let ([left, right], text) = inked.unwrap_or_else(|| panic!("{button} has no words"));
+            assert!(text.contains(words), "{text}");
+            let [left, right] = [left - rect.left(), rect.right() - right];
+            assert!((left - right).abs() < 5.0, "{button}, {size:?}: {left} points before its words, {right} behind");
+        }
+    }
+    bench.session.ui = panels(true);
+    let text = "`pliant run --replay a.session` repeats it.".to_owned();
+    bench.session.ui.tell(Notice { severity: Severity::Info, text, file: None, scene: None });
+    bench.session.ui.toggle(Toggle::Export);
+    bench.settle();
+    let all = bench.all_words();
+    assert!(all.iter().any(|words| words.contains("pliant run --replay")) && all.iter().any(|words| words.contains("pliant export")));
+    let raw: Vec<&String> = all.iter().filter(|words| words.contains('`')).collect();
+    assert!(raw.is_empty(), "{raw:?}");
 }
 
 /// No menu is higher than the smallest window: what has no room is scrolled.
