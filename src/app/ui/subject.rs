@@ -1,6 +1,6 @@
 //! What is selected: its name, what it is, and what can be done to it as a whole.
 
-use egui::{Align, Button, Label, Layout, RichText, Ui};
+use egui::{Align, Button, FontId, Label, Layout, RichText, Ui};
 
 use super::access::Meaning;
 use super::entries::{LISTS, name_of};
@@ -10,8 +10,8 @@ use crate::app::document::Document;
 use crate::app::selection::{Item, Pick};
 use crate::scene::Scene;
 
-/// Room for the word behind a name that says what it is of, in points.
-const KIND_WIDTH: f32 = 62.0;
+/// Of the word behind a name that says what it is of.
+const KIND_SIZE: f32 = 12.0;
 
 /// The list that it is of: what is alike is changed together.
 pub fn kind_of(item: &Item) -> &str {
@@ -69,13 +69,17 @@ pub fn title_ui(ui: &mut Ui, document: &Document, alike: &[Item], last: &Item, s
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let kind = Some(kind).filter(|_| alike.len() == 1 && is_entry);
-                let room = ui.available_width() - if kind.is_some() { KIND_WIDTH } else { 0.0 };
+                let width_of = |kind: &String| {
+                    let galley = ui.painter().layout_no_wrap(kind.clone(), FontId::proportional(KIND_SIZE), palette.weak);
+                    galley.size().x + ui.spacing().item_spacing.x
+                };
+                let room = ui.available_width() - kind.as_ref().map_or(0.0, width_of);
                 ui.scope(|ui| {
                     ui.set_max_width(room);
                     ui.add(Label::new(RichText::new(name).font(theme::strong(14.5))).truncate());
                 });
                 if let Some(kind) = kind {
-                    ui.label(RichText::new(kind).size(12.0).color(palette.weak));
+                    ui.label(RichText::new(kind).size(KIND_SIZE).color(palette.weak));
                 }
             });
         });

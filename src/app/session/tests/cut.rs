@@ -96,6 +96,25 @@ fn long_names_leave_the_buttons_their_room() {
     assert_eq!(bench.session.ui.selection.items(), [items[1].clone()]);
 }
 
+/// A short name has room beside the buttons, also where the list of the scene leaves the panel the least.
+#[test]
+fn short_names_are_whole() {
+    let mut bench = Bench::open("bunny");
+    for (size, scale) in SIZES.into_iter().chain([([1180, 720], 1.0)]) {
+        bench.resize(size, scale);
+        for (item, name, kind) in [(Item::body("bunny"), "bunny", "body"), (Item::table("material.jelly"), "jelly", "material")] {
+            bench.session.ui = panels(true);
+            bench.session.ui.tree_open = Some(true);
+            bench.session.ui.selection.pick(&item, Pick::Only, &[]);
+            bench.settle();
+            let line = bench.places["selection.clear"].center().y;
+            let words: Vec<&String> =
+                bench.words.iter().filter(|(rect, _)| (rect.center().y - line).abs() < 8.0).map(|(_, words)| words).collect();
+            assert!([name, kind].iter().all(|word| words.iter().any(|of_line| of_line == word)), "{size:?}: {words:?}");
+        }
+    }
+}
+
 /// The cross of a sheet stands at its right edge, and its words are in the middle of its button; nothing is set with
 /// backticks.
 #[test]
