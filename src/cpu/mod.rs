@@ -149,7 +149,7 @@ impl Backend for CpuBackend {
 
     fn prepare(&mut self, model: &Model, params: &Params, method: ContactMethod, cancel: &CancelToken) {
         if method == ContactMethod::Cwc {
-            self.rests.prepare(model, params, cancel);
+            self.rests.prepare_with_halves(model, params, cancel);
         }
     }
 

@@ -289,6 +289,29 @@ fn a_factor_of_a_later_pose_solves_for_what_has_folded() {
     assert!(of_later < 1e-3 && of_rest > 0.1, "later {of_later}, rest {of_rest}");
 }
 
+/// A step that is halved in an impact does not wait for factors: those of halves are there from the start.
+#[test]
+fn factors_of_halved_steps_are_there_before_they_are_needed() {
+    let mut builder = ModelBuilder::default();
+    builder.soft_body(SoftBody::with_boundary_surface("cube", Material::default(), shapes::box_tets(Vec3::repeat(0.1), [3, 3, 3])));
+    let (model, whole) = (builder.build().unwrap(), Params::default());
+    let half = Params { time_step: 0.5 * whole.time_step, ..whole };
+    let cancelled = CancelToken::default();
+    cancelled.cancel();
+    // What is cancelled makes none.
+    let factor_of_half = |poses: &mut RestPoses| {
+        poses.prepare(&model, &half, &cancelled);
+        poses.bodies()[0].as_ref().map(|rest| rest.shape.clone()).unwrap()
+    };
+    let [mut with, mut without] = [RestPoses::default(), RestPoses::default()];
+    with.prepare_with_halves(&model, &whole, CancelToken::never());
+    without.prepare(&model, &whole, CancelToken::never());
+    for (poses, is_there) in [(&mut with, true), (&mut without, false)] {
+        let of_whole = poses.bodies()[0].as_ref().unwrap().shape.clone();
+        assert_eq!(!Arc::ptr_eq(&factor_of_half(poses), &of_whole), is_there);
+    }
+}
+
 /// Cubes of the same shape, turned or not, have one factor; another size makes another shape.
 #[test]
 fn bodies_that_are_alike_share_a_shape() {

@@ -48,6 +48,8 @@ const COLUMNS_PART: usize = 3;
 const LEVELS: f32 = 0.1;
 const MATRIX: f32 = 0.25;
 const FACTORS: f32 = 0.8;
+/// Factors of halved steps are made before they are needed where those of whole steps have no more memory [bytes].
+const PREPARED_HALVES: usize = 64 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 
@@ -103,6 +105,20 @@ impl RestPoses {
     pub fn prepare(&mut self, model: &Model, params: &Params, cancel: &CancelToken) {
         if model.may_touch() {
             self.keep(model, params, true, cancel);
+        }
+    }
+
+    /// As [`prepare`](Self::prepare); where the factors are small those of halved steps are made, too: a step that is
+    /// halved in an impact would take longer to make them than for all the rest.
+    pub fn prepare_with_halves(&mut self, model: &Model, params: &Params, cancel: &CancelToken) {
+        self.prepare(model, params, cancel);
+        let mut shapes: Vec<&Arc<RestShape>> = self.bodies().iter().flatten().map(|rest| &rest.shape).collect();
+        shapes.sort_unstable_by_key(|shape| Arc::as_ptr(shape));
+        shapes.dedup_by_key(|shape| Arc::as_ptr(shape));
+        let memory: usize = shapes.iter().map(|shape| shape.factor.memory()).sum();
+        if (1..=PREPARED_HALVES).contains(&memory) {
+            self.prepare(model, &Params { time_step: 0.5 * params.time_step, ..*params }, &cancel.part(1.0, 1.0));
+            self.prepare(model, params, cancel);
         }
     }
 
