@@ -18,6 +18,8 @@ pub const MAX_RELINEARISATIONS: u32 = 20;
 pub const ACCEPTED: f64 = 0.5;
 /// Solves that failed to reach their accuracy after which a step that may be halved is given up.
 pub const MAX_FAILURES: u32 = 3;
+/// Solves to a finer and finer accuracy where something crosses though its row is as it should be.
+const MAX_REFINEMENTS: u32 = 3;
 
 /// What a step must satisfy in the solve of an island.
 #[derive(Clone, Copy, Debug)]
@@ -105,12 +107,16 @@ pub struct Relinearisation {
     /// Sums over all solves so far, and the last residual.
     pub total: RowsSolved,
     pub relinearisations: u32,
+    /// Rows are solved no finer than this [m].
+    finest: f64,
+    refinements: u32,
 }
 
 impl Relinearisation {
     pub fn new(limits: Limits, schedule: Schedule) -> Self {
-        let accuracy = schedule.first(limits.finest());
-        Self { limits, schedule, accuracy, total: RowsSolved::default(), relinearisations: 0 }
+        let finest = limits.finest();
+        let (accuracy, total) = (schedule.first(finest), RowsSolved::default());
+        Self { limits, schedule, accuracy, total, relinearisations: 0, finest, refinements: 0 }
     }
 
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
@@ -130,10 +136,18 @@ impl Relinearisation {
 
     /// Decides after the rows were renewed; `n_rows`: how many there are now.
     fn decide(&mut self, renewal: &Renewal, n_rows: usize) -> Next {
-        let was_rough = self.accuracy.max(self.total.accuracy) > self.limits.finest();
-        self.accuracy = self.schedule.after(self.accuracy, self.limits.finest(), renewal.gap_error);
+        let was_rough = self.accuracy.max(self.total.accuracy) > self.finest;
+        self.accuracy = self.schedule.after(self.accuracy, self.finest, renewal.gap_error);
         let changed = renewal.gap_error > 0.0;
         if !changed && was_rough {
+            return Next::SolveRows;
+        }
+        if !changed && renewal.crosses && self.total.settled && self.refinements < MAX_REFINEMENTS {
+            // Gaps that aim at the middle of the band and are as far from it as they may be have nothing left: rather
+            // than taking the step back they are brought nearer.
+            self.refinements += 1;
+            self.finest *= 0.5;
+            self.accuracy = self.finest;
             return Next::SolveRows;
         }
         if !changed || self.relinearisations >= MAX_RELINEARISATIONS || n_rows > self.limits.max_rows {
@@ -151,5 +165,34 @@ impl Relinearisation {
         }
         let (renewal, n_rows) = renew();
         self.decide(&renewal, n_rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What crosses by less than forces are exact is solved more finely, again and again, but not for ever.
+    #[test]
+    fn what_crosses_though_its_row_is_right_is_solved_more_finely() {
+        let limits = Limits { tolerance: 1e-5, gives_up: true, max_rows: 10 };
+        let solved = RowsSolved { settled: true, ..RowsSolved::default() };
+        let crossing = Renewal { gap_error: 0.0, crosses: true };
+        let mut progress = Relinearisation::new(limits, Schedule::Finest);
+        let mut finer = vec![];
+        let end = loop {
+            match progress.advance(solved, || (crossing, 1)) {
+                Next::SolveRows => finer.push(progress.accuracy / limits.finest()),
+                end @ Next::Done { .. } => break end,
+            }
+        };
+        assert_eq!((finer, end), (vec![0.5, 0.25, 0.125], Next::Done { converged: true }));
+        assert_eq!(progress.relinearisations, 0, "no row has changed");
+        // Where rows change as well it stays as fine; where nothing crosses once is enough.
+        assert_eq!(progress.advance(solved, || (Renewal { gap_error: 1e-5, crosses: true }, 1)), Next::SolveRows);
+        assert!(progress.accuracy <= 0.125 * limits.finest());
+        let mut once = Relinearisation::new(limits, Schedule::Finest);
+        let apart = Renewal { gap_error: 0.0, crosses: false };
+        assert_eq!(once.advance(solved, || (apart, 1)), Next::Done { converged: true });
     }
 }

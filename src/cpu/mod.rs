@@ -114,7 +114,7 @@ impl CpuBackend {
         let has_rests = step.method == ContactMethod::Cwc;
         report.stages.time("assembly", || {
             if has_rests && !std::mem::replace(is_turned, true) {
-                rests.turn(step.model, step.params, matrix.rotations(), &step.loads.cancel);
+                rests.turn(step.model, step.params, step.state, matrix.rotations(), &step.loads.cancel);
             }
             let is_single = |island: &Island| has_rests && rests.are_single(step.params, island.deformable());
             let open = || work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
@@ -149,7 +149,7 @@ impl Backend for CpuBackend {
 
     fn prepare(&mut self, model: &Model, params: &Params, method: ContactMethod, cancel: &CancelToken) {
         if method == ContactMethod::Cwc {
-            self.rests.prepare(model, params, cancel);
+            self.rests.prepare_with_halves(model, params, cancel);
         }
     }
 

@@ -21,7 +21,9 @@ use crate::geometry::{Bvh, Shape};
 use crate::material::Material;
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::mesh::shapes;
-use crate::model::{ContactMethod, FrictionTable, HeldPoint, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State, StepSpan};
+use crate::model::{
+    ContactMethod, FrictionTable, HeldPoint, LaterPose, Loads, Model, ModelBuilder, Obstacle, Params, SoftBody, State, StepSpan,
+};
 use crate::sparse::{Operator, System, Until, conjugate_gradient, dot};
 use crate::step::{ImplicitStepper, Stepper, choose, predict_positions};
 
@@ -67,7 +69,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     right_hand_side(inputs, &elements_now.forces, &mut rhs);
     matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
     let mut poses = RestPoses::default();
-    poses.turn(model, params, &rotations, CancelToken::never());
+    poses.turn(model, params, state, &rotations, CancelToken::never());
     let rests = poses.bodies();
     let span = StepSpan { dt: params.time_step, script: params.time_step };
     let detection = Detection::new(model, surfaces, state, params, span, CancelToken::never(), DetectionMemory::default());
@@ -220,7 +222,7 @@ fn the_matrix_of_a_turned_body_is_turned() {
         let inputs = SystemInputs { model: &model, state, params: &params, loads: &Loads::default(), second_order: &[] };
         matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
         let mut poses = RestPoses::default();
-        poses.turn(&model, &params, &rotations, CancelToken::never());
+        poses.turn(&model, &params, state, &rotations, CancelToken::never());
         let found = poses.bodies()[0].as_ref().unwrap().rotations(&model, 0, &rotations);
         (a.blocks, (0..model.n_nodes()).map(|node| found.get(node)).collect::<Vec<_>>())
     };
@@ -241,6 +243,75 @@ fn the_matrix_of_a_turned_body_is_turned() {
     assert!(off(&rest, &Mat3::identity()) > 1e-2, "turning matters");
 }
 
+/// The factor of a later pose, turned on with the body, solves with the matrix that the body has; that of the rest pose
+/// is far from it where the body has folded.
+#[test]
+fn a_factor_of_a_later_pose_solves_for_what_has_folded() {
+    const RADIUS: f64 = 0.1;
+    let mut builder = ModelBuilder::default();
+    let material = Material { young_modulus: 1e7, poisson_ratio: 0.4, density: 1000.0, ..Material::default() };
+    builder.soft_body(SoftBody::with_boundary_surface("bar", material, shapes::box_tets(Vec3::new(0.4, 0.04, 0.06), [8, 1, 2])));
+    let (model, params) = (builder.build().unwrap(), Params::default());
+    // Bent to half a circle.
+    let angle = |x: &Vec3| x.x / RADIUS;
+    let bent = |x: &Vec3| Vec3::new((RADIUS - x.z) * angle(x).sin(), x.y, RADIUS - (RADIUS - x.z) * angle(x).cos());
+    let posed = |turn: Quat| {
+        let mut state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::initial(&model) };
+        state.displacements.iter_mut().zip(&model.rest_positions).for_each(|(u, x)| *u = turn * bent(x) - x);
+        for (rotation, tet) in state.rotations.iter_mut().zip(&model.tets) {
+            let middle = tet.nodes.iter().map(|n| model.rest_positions[*n as usize]).sum::<Vec3>() / 4.0;
+            let q = turn * Quat::from_scaled_axis(Vec3::y() * -angle(&middle));
+            *rotation = [q.i, q.j, q.k, q.w];
+        }
+        state
+    };
+    let later = Arc::new(LaterPose::of(&model, &posed(Quat::identity()), 0));
+    let off = |pose: Option<Arc<LaterPose>>| {
+        let state = State { later_poses: vec![pose], ..posed(Quat::from_scaled_axis(Vec3::new(0.3, -1.2, 2.0))) };
+        let (elements_now, rotations) = elements(&model, &state, params.time_step);
+        let mut a = Operator::default();
+        let inputs = SystemInputs { model: &model, state: &state, params: &params, loads: &Loads::default(), second_order: &[] };
+        matrix(inputs, &elements_now.tangents, &mut a, &mut vec![]);
+        let mut poses = RestPoses::default();
+        poses.turn(&model, &params, &state, &rotations, CancelToken::never());
+        let body = poses.turned(0).unwrap();
+        let turns = body.rotations(&model, 0, &rotations);
+        let x: Vec<Vec3> = (0..model.n_nodes()).map(|i| Vec3::new((i as f64).sin(), 1.0, (3.0 * i as f64).cos())).collect();
+        let mut b = x.clone();
+        a.apply(&model.pattern, &model.fixed, &model.bodies[0].nodes, &x, &mut b);
+        let turned: Vec<Vec3> = b.iter().enumerate().map(|(i, b)| turns.get(i).tr_mul(b)).collect();
+        let mut found = x.clone();
+        body.shape.factor.solve(&turned, &mut found, &mut Default::default());
+        found.iter().zip(&x).enumerate().map(|(i, (y, x))| (turns.get(i) * y - x).norm()).fold(0.0, f64::max)
+    };
+    let (of_later, of_rest) = (off(Some(later)), off(None));
+    println!("later {of_later:.1e}, rest {of_rest:.1e}");
+    assert!(of_later < 1e-3 && of_rest > 0.1, "later {of_later}, rest {of_rest}");
+}
+
+/// A step that is halved in an impact does not wait for factors: those of halves are there from the start.
+#[test]
+fn factors_of_halved_steps_are_there_before_they_are_needed() {
+    let mut builder = ModelBuilder::default();
+    builder.soft_body(SoftBody::with_boundary_surface("cube", Material::default(), shapes::box_tets(Vec3::repeat(0.1), [3, 3, 3])));
+    let (model, whole) = (builder.build().unwrap(), Params::default());
+    let half = Params { time_step: 0.5 * whole.time_step, ..whole };
+    let cancelled = CancelToken::default();
+    cancelled.cancel();
+    // What is cancelled makes none.
+    let factor_of_half = |poses: &mut RestPoses| {
+        poses.prepare(&model, &half, &cancelled);
+        poses.bodies()[0].as_ref().map(|rest| rest.shape.clone()).unwrap()
+    };
+    let [mut with, mut without] = [RestPoses::default(), RestPoses::default()];
+    with.prepare_with_halves(&model, &whole, CancelToken::never());
+    without.prepare(&model, &whole, CancelToken::never());
+    for (poses, is_there) in [(&mut with, true), (&mut without, false)] {
+        let of_whole = poses.bodies()[0].as_ref().unwrap().shape.clone();
+        assert_eq!(!Arc::ptr_eq(&factor_of_half(poses), &of_whole), is_there);
+    }
+}
+
 /// Cubes of the same shape, turned or not, have one factor; another size makes another shape.
 #[test]
 fn bodies_that_are_alike_share_a_shape() {
@@ -256,7 +327,8 @@ fn bodies_that_are_alike_share_a_shape() {
     let model = Arc::new(builder.build().unwrap());
     let params = Params::default();
     let mut poses = RestPoses::default();
-    poses.turn(&model, &params, &State::initial(&model).rotations, CancelToken::never());
+    let start = State::initial(&model);
+    poses.turn(&model, &params, &start, &start.rotations, CancelToken::never());
     let rests = poses.bodies();
     let shape = |k: usize| Arc::as_ptr(&rests[k].as_ref().unwrap().shape);
     assert_eq!([shape(1), shape(2)], [shape(0); 2]);

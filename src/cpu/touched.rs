@@ -107,7 +107,7 @@ impl TouchedIslands<'_> {
                 break converged;
             }
         };
-        solver.end();
+        report.outgrown = solver.end(problem);
         report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());
         report.stages.add("detection", detecting.total());
         report.take_progress(&progress, converged);
@@ -132,13 +132,11 @@ impl TouchedIslands<'_> {
         let is_single = self.rests.is_some_and(|rests| rests.are_single(step.params, island.deformable()));
         island.segments.iter().enumerate().map(move |(k, segment)| {
             let place = segment.body.is_deformable().then(|| segment.body.index());
-            let rest = place.zip(self.rests).and_then(|(place, rests)| Some((place, rests.bodies().get(place)?.as_ref()?))).map(
-                |(place, rest)| Rest {
-                    factor: &rest.shape.factor,
-                    columns: &rest.shape.columns,
-                    rotations: rest.rotations(model, place, self.matrix.rotations()),
-                },
-            );
+            let rest = place.zip(self.rests).and_then(|(place, rests)| Some((place, rests.turned(place)?))).map(|(place, rest)| Rest {
+                factor: &rest.shape.factor,
+                columns: &rest.shape.columns,
+                rotations: rest.rotations(model, place, self.matrix.rotations()),
+            });
             let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
                 let (levels, coarse) = rests.coarse();
                 let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };

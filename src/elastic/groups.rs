@@ -112,10 +112,11 @@ impl TetGroups {
         // The law of a tangled body is elastic, as in `runs`.
         let recovering = model.materials.iter().map(|material| Material { plasticity: None, ..material.recovering() });
         let frame = |tet: usize| tangled.frame(&model.tets[tet]);
+        let body_of = |tet: usize| model.node_bodies[model.tets[tet].nodes[0] as usize];
         let materials: Vec<Material> = model.materials.iter().copied().chain(recovering).collect();
         let patches = Patches {
-            cells: PatchGroups::new(&with_law(&model.cells, model, tangled), &materials, rows_of, frame),
-            tets10: PatchGroups::new(&with_law(&model.tets10, model, tangled), &materials, rows_of, frame),
+            cells: PatchGroups::new(&with_law(&model.cells, model, tangled), &materials, rows_of, body_of, frame),
+            tets10: PatchGroups::new(&with_law(&model.tets10, model, tangled), &materials, rows_of, body_of, frame),
             n_corners: [model.first_corner_of_tets10(), model.n_patch_corners()],
             n_edges: [Cell::EDGES * model.cells.len(), model.n_patch_edges()],
         };

@@ -18,6 +18,25 @@ pub enum NodeRotations<'a> {
     None,
 }
 
+/// Rotations from the pose that a factor is of to the rest pose of its body.
+#[derive(Debug)]
+pub enum Turn {
+    /// The factor is of the rest pose of a body of the same shape.
+    Whole(Mat3),
+    /// It is of a later pose; of each node.
+    OfNodes(Vec<Mat3>),
+}
+
+impl Turn {
+    /// Of one node, counted from the first of the body.
+    pub fn of(&self, node: usize) -> Mat3 {
+        match self {
+            Self::Whole(turn) => *turn,
+            Self::OfNodes(turns) => turns[node],
+        }
+    }
+}
+
 /// What rotations are found from, and those that were.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
@@ -25,8 +44,7 @@ pub struct Asked<'a> {
     pub tet_rotations: &'a [Quaternion],
     /// First node of the body.
     pub first: usize,
-    /// Rotation from the pose of the factor to the rest pose of the body.
-    pub turn: Mat3,
+    pub turn: &'a Turn,
     /// One a node.
     pub found: &'a [OnceLock<Mat3>],
 }
@@ -37,7 +55,7 @@ impl NodeRotations<'_> {
             Self::All(rotations) => rotations[node],
             Self::None => Mat3::identity(),
             Self::Asked(Asked { model, tet_rotations, first, turn, found }) => {
-                *found[node].get_or_init(|| node_rotation(model, tet_rotations, first + node) * turn)
+                *found[node].get_or_init(|| node_rotation(model, tet_rotations, first + node) * turn.of(node))
             }
         }
     }

@@ -417,3 +417,34 @@ fn gains_on_a_way_are_differences_of_energies_and_have_the_forces_for_slope() {
         assert!((slope + expected).abs() < 1e-4 * slope.abs(), "{kind:?} {material_model:?}: {slope} {expected}");
     }
 }
+
+/// Bodies of one material side by side gain each what is its own: the energy guard asks body by body.
+#[test]
+fn gains_are_told_body_by_body() {
+    for (kind, material_model) in kinds_and_models() {
+        let mut builder = ModelBuilder::default();
+        for place in [Vec3::zeros(), Vec3::new(1.0, 0.0, 0.0), Vec3::new(2.0, 0.0, 0.0)] {
+            let mut mesh = if kind == ElementKind::Quadratic { block().quadratic(&[]).0 } else { block() };
+            mesh.positions.iter_mut().for_each(|x| *x += place);
+            let body = SoftBody::with_boundary_surface("bar", material(material_model, 0.45), mesh);
+            builder.soft_body(SoftBody { element: kind, ..body });
+        }
+        let model = builder.build().unwrap();
+        let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::initial(&model) };
+        let along: Vec<Vec3> = (0..model.n_nodes()).map(|k| random(k) * 0.05).collect();
+        let mut motions = vec![];
+        gather_motions(&state.displacements, &along, &mut motions);
+        let way = Way { states: &state.rotations, motions: &motions, time: 0.1, turns_frames: true, damping: None };
+        let groups = TetGroups::of(&model);
+        let gains = |tets: std::ops::Range<usize>| {
+            let mut gains = vec![f64::NAN; tets.len()];
+            groups.energy_gains(way, tets, &mut gains);
+            gains
+        };
+        let all = gains(0..model.tets.len());
+        assert!(all.iter().sum::<f64>() > 0.0, "{kind:?} {material_model:?}");
+        for body in &model.bodies {
+            assert_eq!(gains(body.tets.clone()), all[body.tets.clone()], "{kind:?} {material_model:?}");
+        }
+    }
+}

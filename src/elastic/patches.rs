@@ -93,7 +93,7 @@ struct Group<const N: usize, const P: usize> {
     len: usize,
 }
 
-/// Consecutive elements of one material, for one thread.
+/// Consecutive elements of one body and material, for one thread.
 #[derive(Clone, Debug)]
 struct Part {
     groups: Range<usize>,
@@ -135,18 +135,21 @@ pub(super) struct Inputs<'a> {
 }
 
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
-    /// `rows_of` tells where the rows of state of a tet begin, and how many they are; `frame` in which one it answers
-    /// where that is not its own.
+    /// `rows_of` tells where the rows of state of a tet begin, and how many they are; `body_of` whose it is; `frame` in
+    /// which one it answers where that is not its own.
     pub fn new(
         patches: &[Patch<N, P>],
         materials: &[Material],
         rows_of: impl Fn(usize) -> [usize; 2],
+        body_of: impl Fn(usize) -> u32,
         frame: impl Fn(usize) -> Option<Quaternion>,
     ) -> Self {
         let (mut groups, mut parts) = (vec![], vec![]);
         let mut begin = 0;
         let frame = |patch: &Patch<N, P>| frame(patch.tets[0] as usize);
-        for same in patches.chunk_by(|a, b| a.material == b.material && frame(a) == frame(b) && a.tets[1] == b.tets[0]) {
+        let body = |patch: &Patch<N, P>| body_of(patch.tets[0] as usize);
+        let are_alike = |a: &Patch<N, P>, b: &Patch<N, P>| a.material == b.material && frame(a) == frame(b) && body(a) == body(b);
+        for same in patches.chunk_by(|a, b| are_alike(a, b) && a.tets[1] == b.tets[0]) {
             let material = &materials[same[0].material as usize];
             for patches in same.chunks(CHUNK * LANES) {
                 let first = groups.len();

@@ -1,18 +1,19 @@
 //! The rest pose as a preconditioner: one factor a shape and time step, turned by the rotations of the nodes.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::node_rotations::{Asked, NodeRotations, node_rotation};
+use super::later_pose::{self, LaterBody};
+use super::node_rotations::Turn;
+use super::rest_body::{RestBody, RestShape, matrix_of_pose};
 use super::rotation::{self, Quaternion};
-use super::{SystemInputs, elements, matrix};
 use crate::cancel::CancelToken;
 use crate::element::{Element, Tet4};
 use crate::math::{Mat3, Vec3};
 use crate::model::{Body, End, Model};
-use crate::model::{Loads, Params, State};
+use crate::model::{Params, State};
 use crate::sparse::{Coarse, Columns, Layout, NotPositiveDefinite, Operator, RestFactor, RigidCoarse, RigidParts, Segment};
 
 /// Bodies with more nodes go without a factor where their masses dominate: its memory and the time to make it grow
@@ -47,38 +48,10 @@ const COLUMNS_PART: usize = 3;
 const LEVELS: f32 = 0.1;
 const MATRIX: f32 = 0.25;
 const FACTORS: f32 = 0.8;
+/// Factors of halved steps are made before they are needed where those of whole steps have no more memory [bytes].
+const PREPARED_HALVES: usize = 64 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
-
-/// The factor and compliance that bodies of one shape and material share.
-#[derive(Debug)]
-pub struct RestShape {
-    pub factor: RestFactor,
-    pub columns: Columns,
-}
-
-/// The rest-pose factor of one deformable body, turned to its present pose.
-#[derive(Debug)]
-pub struct RestBody {
-    pub shape: Arc<RestShape>,
-    /// Rotation from the rest pose of the body that the shape was made of to the rest pose of this body.
-    pub turn: Mat3,
-    /// Rotation of each node from the pose of the shape; of a body whose contacts are solved with its matrix in f32
-    /// those that were asked for.
-    rotations: Vec<Mat3>,
-    asked: Vec<OnceLock<Mat3>>,
-}
-
-impl RestBody {
-    /// Rotations of the nodes of the body number `body` in the step to whose tet rotations it was last turned.
-    pub fn rotations<'a>(&'a self, model: &'a Model, body: usize, tet_rotations: &'a [Quaternion]) -> NodeRotations<'a> {
-        let Self { turn, rotations, asked, .. } = self;
-        match asked.is_empty() {
-            true => NodeRotations::All(rotations),
-            false => NodeRotations::Asked(Asked { model, tet_rotations, first: model.bodies[body].nodes.start, turn: *turn, found: asked }),
-        }
-    }
-}
 
 /// The matrix layout and the coarse space of one deformable body, and the tets whose rotations its points take.
 #[derive(Debug)]
@@ -112,6 +85,8 @@ struct Kept {
     time_step: f64,
     /// One for each deformable body, once they are needed.
     bodies: Vec<Option<RestBody>>,
+    /// Of those that are in use with a later pose.
+    later: Vec<Option<LaterBody>>,
     /// None where f32 does not hold the matrix.
     coarse: Vec<Option<Coarse>>,
     /// Of each deformable body, whether contact is solved with its matrix in f32; once the others are there.
@@ -133,6 +108,20 @@ impl RestPoses {
         }
     }
 
+    /// As [`prepare`](Self::prepare); where the factors are small those of halved steps are made, too: a step that is
+    /// halved in an impact would take longer to make them than for all the rest.
+    pub fn prepare_with_halves(&mut self, model: &Model, params: &Params, cancel: &CancelToken) {
+        self.prepare(model, params, cancel);
+        let mut shapes: Vec<&Arc<RestShape>> = self.bodies().iter().flatten().map(|rest| &rest.shape).collect();
+        shapes.sort_unstable_by_key(|shape| Arc::as_ptr(shape));
+        shapes.dedup_by_key(|shape| Arc::as_ptr(shape));
+        let memory: usize = shapes.iter().map(|shape| shape.factor.memory()).sum();
+        if (1..=PREPARED_HALVES).contains(&memory) {
+            self.prepare(model, &Params { time_step: 0.5 * params.time_step, ..*params }, &cancel.part(1.0, 1.0));
+            self.prepare(model, params, cancel);
+        }
+    }
+
     fn keep(&mut self, model: &Model, params: &Params, needs_factors: bool, cancel: &CancelToken) {
         if self.levels.len() < model.bodies.len() {
             self.levels = model.bodies.par_iter().map(|body| Levels::new(model, body)).collect();
@@ -144,7 +133,7 @@ impl RestPoses {
         match self.kept.iter().position(|kept| kept.time_step == params.time_step) {
             Some(place) => self.kept[..=place].rotate_right(1),
             None => {
-                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], coarse: vec![], single: vec![] });
+                self.kept.insert(0, Kept { time_step: params.time_step, bodies: vec![], later: vec![], coarse: vec![], single: vec![] });
                 self.kept.truncate(KEPT);
             }
         }
@@ -204,27 +193,29 @@ impl RestPoses {
         (&self.levels, self.kept.first().map_or(&[], |kept| &kept.coarse))
     }
 
-    /// The factors of the last time step, as last turned.
+    /// The factors of the rest poses for the last time step.
     pub fn bodies(&self) -> &[Option<RestBody>] {
         self.kept.first().map_or(&[], |kept| &kept.bodies)
     }
 
-    /// Turns the factors of this time step by the rotations of the tets.
-    pub fn turn(&mut self, model: &Model, params: &Params, tet_rotations: &[Quaternion], cancel: &CancelToken) {
+    /// The factor of a body for the last time step as last turned, of its rest pose or a later one.
+    pub fn turned(&self, body: usize) -> Option<&RestBody> {
+        let Kept { bodies, later, .. } = self.kept.first()?;
+        let later = later.get(body).and_then(|later| later.as_ref()?.body.as_ref());
+        later.or(bodies.get(body)?.as_ref())
+    }
+
+    /// Makes the factors of this time step and of the later poses of `state`, and turns them by the rotations of the
+    /// tets.
+    pub fn turn(&mut self, model: &Model, params: &Params, state: &State, tet_rotations: &[Quaternion], cancel: &CancelToken) {
         self.keep(model, params, true, cancel);
-        let Some(kept) = self.kept.first_mut() else { return };
-        let is_single = kept.single.iter().copied().chain(std::iter::repeat(false));
-        for ((body, rest), is_single) in model.bodies.iter().zip(&mut kept.bodies).zip(is_single) {
-            let Some(rest) = rest else { continue };
-            rest.asked.clear();
-            if is_single {
-                rest.asked.resize_with(body.nodes.len(), OnceLock::new);
-                continue;
+        let Some(Kept { bodies, later, single, .. }) = self.kept.first_mut() else { return };
+        later_pose::follow(later, bodies, (model, params), state, cancel);
+        for (body, rest) in bodies.iter_mut().enumerate() {
+            let later = later.get_mut(body).and_then(|later| later.as_mut()?.body.as_mut());
+            if let Some(turned) = later.or(rest.as_mut()) {
+                turned.turn(model, body, tet_rotations, single.get(body) == Some(&true));
             }
-            let turn = rest.turn;
-            rest.rotations.par_iter_mut().with_min_len(128).zip(body.nodes.clone()).for_each(|(rotation, node)| {
-                *rotation = node_rotation(model, tet_rotations, node) * turn;
-            });
         }
     }
 }
@@ -297,11 +288,7 @@ pub fn stiffness(model: &Model, body: &Body, dt: f64) -> f64 {
 /// The matrix of the undeformed bodies at rest.
 fn rest_matrix(model: &Model, params: &Params) -> Operator {
     let state = State { velocities: vec![Vec3::zeros(); model.n_nodes()], ..State::at_rest(model) };
-    let (at_rest, _) = elements(model, &state, params.time_step);
-    let mut a = Operator::default();
-    let inputs = SystemInputs { model, state: &state, params, loads: &Loads::default(), second_order: &[] };
-    matrix(inputs, &at_rest.tangents, &mut a, &mut vec![]);
-    a
+    matrix_of_pose(model, params, &state).0
 }
 
 /// The coarse factors of all bodies for the time step of `params`; None where f32 does not hold the matrix.
@@ -356,11 +343,11 @@ fn rest_bodies(model: &Model, a: &Operator, time_step: f64, cancel: &CancelToken
         }
     }
     let shapes: Vec<Option<Arc<RestShape>>> = firsts.par_iter().map(|body| shape_of(*body)).collect();
-    let rest_body = |(body, alike): (&Body, Option<(usize, Mat3)>)| {
+    let rest_body = |alike: Option<(usize, Mat3)>| {
         let (shape, turn) = alike?;
-        Some(RestBody { shape: shapes[shape].clone()?, turn, rotations: vec![Mat3::identity(); body.nodes.len()], asked: vec![] })
+        Some(RestBody::new(shapes[shape].clone()?, Turn::Whole(turn)))
     };
-    model.bodies.iter().zip(likeness).map(rest_body).collect()
+    likeness.into_iter().map(rest_body).collect()
 }
 
 /// Whether a body of some nodes has a factor, with its [`stiffness`] in the step.

@@ -452,6 +452,8 @@ impl GpuStepper {
             tangled: vec![false; self.model.bodies.len()],
             tangled_times: vec![0.0; self.model.bodies.len()],
             proofs: vec![],
+            outgrown: vec![0; self.model.bodies.len()],
+            later_poses: vec![None; self.model.bodies.len()],
             history: History::default(),
         })
     }

@@ -144,10 +144,12 @@ impl Model {
 
 impl State {
     /// The state, taken from a model to one that differs in its materials: what tets of another constitutive model
-    /// remember begins anew.
+    /// remember begins anew, and so do poses that factors are of.
     pub fn carried(&self, from: &Model, to: &Model) -> Self {
         let n = from.tets.len();
         let mut state = self.clone();
+        state.later_poses.fill(None);
+        state.outgrown.fill(0);
         state.rotations.truncate(n);
         let mut rows = &self.rotations[n..];
         for (before, after) in from.tets.iter().zip(&to.tets) {

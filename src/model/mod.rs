@@ -6,6 +6,7 @@ mod attachment;
 mod build;
 mod fixed;
 mod friction;
+mod later_pose;
 mod loads;
 mod materials;
 mod motion;
@@ -19,6 +20,7 @@ pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use fixed::{Ball, Extent, FixedParts, element_centers};
 pub use friction::{Friction, FrictionTable, PairFriction};
+pub use later_pose::LaterPose;
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};
@@ -241,6 +243,16 @@ impl Model {
     /// Rows of state that materials keep beside the rotations of their elements.
     pub fn n_state_rows(&self) -> usize {
         self.tets.iter().map(|tet| self.material(tet).state_rows()).sum()
+    }
+
+    /// Places in [`State::rotations`] of what the elements of the body number `body` remember: the rotations of its tets,
+    /// and the other rows.
+    pub fn element_rows(&self, body: usize) -> [Range<usize>; 2] {
+        let tets = self.bodies[body].tets.clone();
+        let n_rows = |tets: &[Tet]| tets.iter().map(|tet| self.material(tet).state_rows()).sum::<usize>();
+        let first = self.tets.len() + n_rows(&self.tets[..tets.start]);
+        let n = n_rows(&self.tets[tets.clone()]);
+        [tets, first..first + n]
     }
 
     /// The materials of a body that damp vibrations, one of those that damp alike.

@@ -1,6 +1,8 @@
 //! What changes from step to step.
 
-use super::{Attachment, Model, WarmStart};
+use std::sync::Arc;
+
+use super::{Attachment, LaterPose, Model, WarmStart};
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
@@ -35,6 +37,10 @@ pub struct State {
     pub tangled_times: Vec<f64>,
     /// Of each deformable body, how it is known not to touch itself; empty where nothing is known.
     pub proofs: Vec<InjectivityProof>,
+    /// Of each deformable body, in how many steps in a row its factor for contact has said too little.
+    pub outgrown: Vec<u32>,
+    /// Of each deformable body, the pose that its factor for contact is of; none where that is the rest pose.
+    pub later_poses: Vec<Option<Arc<LaterPose>>>,
     pub history: History,
 }
 
@@ -178,6 +184,8 @@ impl State {
             tangled: vec![false; model.bodies.len()],
             tangled_times: vec![0.0; model.bodies.len()],
             proofs: vec![],
+            outgrown: vec![0; model.bodies.len()],
+            later_poses: vec![None; model.bodies.len()],
             history: History::default(),
         }
     }

@@ -60,14 +60,18 @@ impl Checkpoint {
 
     /// Memory that it takes.
     pub fn bytes(&self) -> usize {
-        let State { displacements, velocities, rotations, velocity_changes, rigid_bodies, contacts, attachment_forces, history, .. } =
-            &self.state;
+        let State { rigid_bodies, contacts, history, later_poses, .. } = &self.state;
+        let State { displacements, velocities, rotations, velocity_changes, attachment_forces, .. } = &self.state;
         let vectors = [displacements, velocities, velocity_changes, attachment_forces];
         let of_history = [&history.mean_velocities, &history.previous_velocities];
-        let n_vectors: usize = vectors.into_iter().chain(of_history).map(Vec::len).sum();
+        // Checkpoints may share poses: each counts them.
+        let poses = || later_poses.iter().flatten();
+        let of_poses = poses().map(|pose| &pose.displacements);
+        let n_vectors: usize = vectors.into_iter().chain(of_history).chain(of_poses).map(Vec::len).sum();
+        let n_rotations: usize = std::iter::once(rotations).chain(poses().map(|pose| &pose.rotations)).map(Vec::len).sum();
         size_of::<Self>()
             + n_vectors * size_of::<Vec3>()
-            + rotations.len() * size_of::<[f64; 4]>()
+            + n_rotations * size_of::<[f64; 4]>()
             + rigid_bodies.len() * size_of::<RigidState>()
             + contacts.entries.len() * size_of::<WarmContact>()
             + self.state.proofs.len() * size_of::<InjectivityProof>()

@@ -2,7 +2,7 @@
 
 use super::{CommandError, Simulation, start};
 use crate::body::BodyRef;
-use crate::model::{Body, Model, State, Tet};
+use crate::model::{Model, State};
 
 impl Simulation {
     /// Puts a body back; refused where another one is there now.
@@ -38,16 +38,16 @@ fn copy(to: &mut State, from: &State, model: &Model, body: BodyRef) {
         to.rigid_bodies[place] = from.rigid_bodies[place];
         return;
     }
-    let Body { nodes, tets, .. } = &model.bodies[place];
+    let nodes = &model.bodies[place].nodes;
     to.displacements[nodes.clone()].copy_from_slice(&from.displacements[nodes.clone()]);
     to.velocities[nodes.clone()].copy_from_slice(&from.velocities[nodes.clone()]);
-    let n_rows = |tets: &[Tet]| tets.iter().map(|tet| model.material(tet).state_rows()).sum::<usize>();
-    let first = model.tets.len() + n_rows(&model.tets[..tets.start]);
-    for rows in [tets.clone(), first..first + n_rows(&model.tets[tets.clone()])] {
+    for rows in model.element_rows(place) {
         to.rotations[rows.clone()].copy_from_slice(&from.rotations[rows]);
     }
     to.tangled[place] = from.tangled[place];
     to.tangled_times[place] = from.tangled_times[place];
+    to.outgrown[place] = from.outgrown[place];
+    to.later_poses[place].clone_from(&from.later_poses[place]);
 }
 
 #[cfg(test)]

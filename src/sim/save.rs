@@ -2,7 +2,9 @@
 //! a checksum of both.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +13,8 @@ use super::naming::{self, Naming};
 use super::{Command, CommandLog, Simulation, SimulationError};
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::model::{
-    FixedParts, Friction, History, InjectivityProof, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State, WarmContact,
-    WarmStart,
+    FixedParts, Friction, History, InjectivityProof, LaterPose, Model, NamedMaterial, PairId, PairKind, Params, RigidState, State,
+    WarmContact, WarmStart,
 };
 use crate::output::{OutputError, OutputFile};
 use crate::step::StepError;
@@ -64,6 +66,14 @@ struct Header {
     /// Bits of how long each of them has been so [s]; none in files from before it counted.
     #[serde(default)]
     tangled_time_bits: Vec<u64>,
+    /// Of each deformable body, the steps in a row in which its factor for contact has said too little; none in files
+    /// from before that was counted.
+    #[serde(default)]
+    outgrown: Vec<u32>,
+    /// Deformable bodies whose factor for contact is of a later pose, ascending; none in files from before there were
+    /// any.
+    #[serde(default)]
+    later_poses: Vec<usize>,
     step: u64,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
@@ -140,6 +150,8 @@ impl Simulation {
             attachments: state.attachment_forces.len(),
             tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             tangled_time_bits: tangled_times(state),
+            outgrown: state.outgrown.clone(),
+            later_poses: (0..state.later_poses.len()).filter(|body| state.later_poses[*body].is_some()).collect(),
             step,
             time_bits: state.time.to_bits(),
             script_delay_bits: (state.script_delay != 0.0).then_some(state.script_delay.to_bits()),
@@ -185,7 +197,7 @@ impl Simulation {
                 present: format!("{} nodes, {} tets", of_scene[0], of_scene[1]),
             });
         }
-        let state = read_state(&header, body, model.bodies.len()).map_err(bad)?;
+        let state = read_state(&header, body, model).map_err(bad)?;
         let held = held(model, &header.grabs).map_err(bad)?;
         let params = match (header.params, whose) {
             // No step between two whole ones is saved, and which ones are accepted is the caller's.
@@ -244,6 +256,9 @@ fn put_numbers(state: &State, mut put: impl FnMut(f64)) {
     let History { mean_velocities, previous_velocities, is_smooth, .. } = &state.history;
     mean_velocities.iter().chain(previous_velocities).flat_map(|v| v.iter()).for_each(|x| put(*x));
     is_smooth.iter().for_each(|is_smooth| put(f64::from(u8::from(*is_smooth))));
+    for pose in state.later_poses.iter().flatten() {
+        pose.displacements.iter().flat_map(|u| u.iter()).chain(pose.rotations.iter().flatten()).for_each(|x| put(*x));
+    }
 }
 
 /// The header of a file and the bytes of its numbers.
@@ -264,8 +279,9 @@ fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
     Ok((header, body))
 }
 
-/// `n_bodies`: deformable bodies of the scene.
-fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, String> {
+/// The state of a file of a scene.
+fn read_state(header: &Header, body: &[u8], model: &Model) -> Result<State, String> {
+    let n_bodies = model.bodies.len();
     let &Header { nodes, tets, rigid_bodies, contacts, attachments, proofs, .. } = header;
     let contact_size = if header.format == FORMAT_2 { CONTACT_SIZE_2 } else { CONTACT_SIZE };
     let (chunks, rest) = body.as_chunks::<8>();
@@ -273,8 +289,13 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
     // Velocity changes have two blocks more a rigid body.
     let unknowns = nodes + 2 * rigid_bodies;
     let history = header.history_bits.map_or(0, |_| 3 * 2 * nodes + n_bodies);
+    if header.later_poses.iter().any(|body| *body >= n_bodies) {
+        return Err("it has poses of bodies that this scene does not have".into());
+    }
+    let pose_sizes = |body: usize| [3 * model.bodies[body].nodes.len(), 4 * model.element_rows(body).iter().map(Range::len).sum::<usize>()];
+    let poses: usize = header.later_poses.iter().flat_map(|body| pose_sizes(*body)).sum();
     let lists = 4 * tets + RIGID_SIZE * rigid_bodies + contact_size * contacts + PROOF_SIZE * proofs;
-    let expected = 3 * (2 * nodes + unknowns + attachments) + lists + history;
+    let expected = 3 * (2 * nodes + unknowns + attachments) + lists + history + poses;
     if numbers.len() != expected || !rest.is_empty() {
         return Err(format!("it is cut off: {} of {expected} numbers", numbers.len()));
     }
@@ -287,7 +308,7 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
     let kinds: Option<Vec<PairKind>> =
         header.pair_kinds.iter().map(|name| PairKind::ALL.into_iter().find(|kind| kind.name() == name)).collect();
     let kinds = kinds.ok_or("it has contacts of a kind that this program does not know")?;
-    Ok(State {
+    let mut state = State {
         time: f64::from_bits(header.time_bits),
         script_delay: header.script_delay_bits.map_or(0.0, f64::from_bits),
         displacements: vectors(take(3 * nodes)),
@@ -312,7 +333,15 @@ fn read_state(header: &Header, body: &[u8], n_bodies: usize) -> Result<State, St
             previous_velocities: vectors(take(3 * nodes)),
             is_smooth: take(n_bodies).iter().map(|is_smooth| *is_smooth != 0.0).collect(),
         }),
-    })
+        outgrown: (0..n_bodies).map(|body| header.outgrown.get(body).copied().unwrap_or(0)).collect(),
+        later_poses: vec![None; n_bodies],
+    };
+    for body in &header.later_poses {
+        let [displacements, rotations] = pose_sizes(*body).map(&mut take);
+        let pose = LaterPose { displacements: vectors(displacements), rotations: rotations.as_chunks().0.to_vec() };
+        state.later_poses[*body] = Some(Arc::new(pose));
+    }
+    Ok(state)
 }
 
 fn proof(n: &[f64]) -> InjectivityProof {

@@ -5,6 +5,7 @@ mod fields;
 #[cfg(feature = "gpu")]
 mod integration;
 mod large_bodies;
+mod later_poses;
 mod limited;
 mod materials;
 pub mod plastic;

@@ -18,7 +18,7 @@ use crate::contact::{Constraint, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, HeldPoint, Integration, Loads, Model, Params, State, StepSpan};
+use crate::model::{AcceptancePolicy, HeldPoint, Integration, LaterPose, Loads, Model, Params, State, StepSpan};
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {
@@ -42,6 +42,11 @@ const MAX_SEARCHES: usize = 4;
 const MAX_SEARCHES_BEFORE_HALVING: usize = 3;
 /// Most pairs that a search finds: more fit into no memory, and only what flies to pieces has so many.
 const MAX_CANDIDATES: usize = 5_000_000;
+/// After so many steps in a row in which the factor of the rest pose said too little one of a later pose is made.
+const LASTING: u32 = 3;
+/// Bodies with later poses have no more nodes in all: bodies that are alike share the factor of their rest pose, but
+/// not these.
+const MOST_POSED: usize = 50_000;
 /// Pairs for each triangle that a search finds whatever is left of the budget; what rests has a tenth of one.
 const LEAST_CANDIDATES: usize = 4;
 
@@ -158,7 +163,9 @@ impl<B: Backend> ImplicitStepper<B> {
             }
             work.detection_memory.keep(&mut work.found);
             certificate.keep(state);
-            backend.commit(model, state)
+            backend.commit(model, state)?;
+            keep_poses(model, state, &report.outgrown);
+            Ok(())
         })?;
         let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
         report.tangled = bodies.map(|(body, _)| BodyRef::Deformable(body as u32)).collect();
@@ -385,6 +392,24 @@ fn remember(state: &mut State, contacts: &[Constraint], order: &mut Vec<u32>, dt
     entries.clear();
     entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(|unknown| velocity_changes[unknown], dt)));
     entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
+}
+
+/// Bodies whose factor said too little in the step go on with that of the pose at its end, where that lasts: an impact
+/// is over before another pose than the one at rest serves.
+fn keep_poses(model: &Model, state: &mut State, outgrown: &[BodyRef]) {
+    let n_nodes = |body: usize| model.bodies[body].nodes.len();
+    let mut n_posed: usize = (0..model.bodies.len()).filter(|body| state.later_poses[*body].is_some()).map(n_nodes).sum();
+    for body in 0..model.bodies.len() {
+        // What is tangled has another matrix than its materials tell.
+        let is_outgrown = outgrown.contains(&BodyRef::Deformable(body as u32)) && !state.tangled[body];
+        state.outgrown[body] = if is_outgrown { state.outgrown[body].saturating_add(1) } else { 0 };
+        let is_posed = state.later_poses[body].is_some();
+        let may_begin = || state.outgrown[body] >= LASTING && n_posed + n_nodes(body) <= MOST_POSED;
+        if is_outgrown && (is_posed || may_begin()) {
+            n_posed += if is_posed { 0 } else { n_nodes(body) };
+            state.later_poses[body] = Some(Arc::new(LaterPose::of(model, state, body)));
+        }
+    }
 }
 
 /// Name of the first body with a velocity that is not finite.

@@ -54,6 +54,9 @@ pub struct StepReport {
     /// Bodies whose surface passes through itself or is inside out at the end, ascending
     /// ([`State::tangled`](crate::model::State)).
     pub tangled: Vec<BodyRef>,
+    /// Deformable bodies whose factor for contact said too little, ascending: the next step has one of the pose at the
+    /// end ([`State::later_poses`](crate::model::State)).
+    pub outgrown: Vec<BodyRef>,
     /// Bodies that are deformed beyond what their models hold, ascending; of the steps after which that was looked at.
     pub beyond_range: Vec<BeyondRange>,
     pub contact: ContactReport,
@@ -100,6 +103,7 @@ impl StepReport {
         self.dual_iterations += other.dual_iterations;
         self.residual = self.residual.max(other.residual);
         self.converged &= other.converged;
+        self.take_outgrown(other.outgrown);
         for (stage, ms) in other.stages.times {
             self.stages.add(stage, ms);
         }
@@ -117,6 +121,12 @@ impl StepReport {
         } else {
             sum.pairs.extend_from_slice(&part.pairs);
         }
+    }
+
+    fn take_outgrown(&mut self, bodies: Vec<BodyRef>) {
+        self.outgrown.extend(bodies);
+        self.outgrown.sort_unstable();
+        self.outgrown.dedup();
     }
 
     /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the
@@ -140,6 +150,7 @@ impl StepReport {
         self.newton_residual = self.newton_residual.max(next.newton_residual);
         self.hanging.retain(|body| next.hanging.contains(body));
         self.tangled = next.tangled;
+        self.take_outgrown(next.outgrown);
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }

@@ -17,6 +17,7 @@ mod incline;
 mod info;
 mod invariance;
 mod lab;
+mod later_pose;
 mod licenses;
 mod meshes;
 mod objects;

@@ -365,15 +365,20 @@ impl<'a> Detection<'a> {
         };
         let (contact, gap) = (&mut contacts[place], found.gap);
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
-        let predicted_gap = if generator.is_continuous() { Some(self.predicted_gap(contact, moved)) } else { None };
+        let predicted_gap = self.predicted_gap(contact, moved);
         let Some(point) = contact.point_mut() else { return 0.0 };
-        if let Some(predicted_gap) = predicted_gap {
-            // Its row let it pass: the one of the crossing does not.
-            let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };
-            found.gap = point.life.on_crossing(&present, gap);
-        } else if generator.at_end(point, &normal, moved).0.gap < 0.0 {
+        if !generator.is_continuous() && generator.at_end(point, &normal, moved).0.gap < 0.0 {
             // Its row was renewed with the others.
             return 0.0;
+        }
+        let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };
+        if generator.is_continuous() {
+            // Its row let it pass: the one of the crossing does not.
+            found.gap = point.life.on_crossing(&present, gap);
+        } else {
+            // At the rim of an obstacle points that are nearly the same meet planes that are not.
+            let aim = point.life.on_renewal(&present, Aim { normal: found.normal, gap });
+            (found.normal, found.gap) = (aim.normal, aim.gap);
         }
         let changed = self.take(contact, found, moved);
         if !was_active {

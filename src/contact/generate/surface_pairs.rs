@@ -111,7 +111,8 @@ fn of_crossing(crossing: &Crossing, search: &Search) -> Linearisation {
     let (mesh, start) = (&step.surfaces.mesh, &step.start);
     if search.is_known(&pair_id(&crossing.pair)) {
         let (found, aside) = at_end(crossing.pair, &crossing.normal, end);
-        if found.gap < 0.0 && aside < search.near {
+        // As where rows are renewed: else one row of the pair would take the place of the other, on and on.
+        if found.gap < 0.0 && aside < search.near.max(-found.gap) {
             return found;
         }
     }

@@ -14,6 +14,7 @@ use super::RowSolver;
 use super::secant::Secants;
 use super::warped::{self, ContactIsland};
 use super::working_set::WorkingSet;
+use crate::body::BodyRef;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
 use crate::contact::problem::restore_momentum;
@@ -167,9 +168,10 @@ impl RowSolver for Cwc {
         self.counted.resize(dv.len(), false);
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, problem: &Problem) -> Vec<BodyRef> {
         // Factors of single steps are large.
-        self.present.clear();
+        let present = self.present.drain(..).zip(problem.blocks);
+        present.filter(|(present, _)| present.is_some()).map(|(_, block)| block.segment.body).collect()
     }
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {

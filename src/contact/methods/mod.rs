@@ -14,6 +14,7 @@ mod working_set;
 
 use super::driver::{RowsSolved, Schedule};
 use super::{Constraint, Problem};
+use crate::body::BodyRef;
 use crate::math::Vec3;
 use crate::model::ContactMethod;
 
@@ -27,8 +28,11 @@ pub trait RowSolver: Send {
     /// The solve of another problem begins, at the velocity change `dv`.
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]);
 
-    /// That solve is over: what only it needs goes.
-    fn end(&mut self) {}
+    /// That solve is over: what only it needs goes. Returns the deformable bodies whose factors said too little, so that
+    /// their matrices were factored, ascending.
+    fn end(&mut self, _: &Problem) -> Vec<BodyRef> {
+        vec![]
+    }
 
     /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy`
     /// [m]. It may put the rows in another order, and solve the first ones of a problem less finely

@@ -274,7 +274,7 @@ fn put_inverses(sections: &mut CwcTables, touched: &TouchedUnknowns, inverses: I
             None => {
                 (data.row, data.column) = columns.place(model, inverses.rests, *unknown);
                 let rest = inverses.rests.get(model.node_bodies[*unknown as usize] as usize).and_then(Option::as_ref);
-                rotation = rest.map_or(rotation, |rest| rest.turn);
+                rotation = rest.map_or(rotation, |rest| rest.turn.of(0));
             }
             Some(rigid) => {
                 data.column = (k - first_rigid) as u32;

@@ -2,8 +2,9 @@
 //! turned against their neighbours, or a body is pressed to a part of its height, conjugate gradients on the factor of
 //! the rest pose take hundreds of iterations, and forces that are found with its W~ never become right. A factor of the
 //! present matrix takes as long as some fifty to a hundred applications of it, and then passes contract at once. So no
-//! problem takes much more than twice as long as with the better of the two. It lasts as long as the problem: it
-//! follows from the step alone, and a run that is resumed makes it again.
+//! problem takes much more than twice as long as with the better of the two. It lasts as long as the problem; the next
+//! step begins with a factor of the pose that this one ends in, which is kept as long as it serves
+//! ([`State::later_poses`](crate::model::State)).
 
 use std::borrow::Cow;
 

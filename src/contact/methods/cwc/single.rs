@@ -146,6 +146,8 @@ impl Cwc {
                 continue;
             }
             if passes_left == 0 {
+                // Before the step is refused, where W~ may be at fault.
+                present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
             }
             // The next pass may be the last.
@@ -165,6 +167,8 @@ impl Cwc {
             let stalls = error > STALLED * std::mem::replace(&mut last_error, error);
             *failures += u32::from(!found.converged && (is_last || stalls));
             if bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable {
+                // Before the step is halved, where W~ may be at fault.
+                present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
             }
             change.fill(Vec3::zeros());
