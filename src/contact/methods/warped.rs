@@ -400,8 +400,8 @@ fn put_jacobian(
     counts
 }
 
-/// The entries of a row on a block, of the unknowns on one side: these and their parts of H. A spring on a region of a body that is corrected
-/// with its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its
+/// The entries of a row on a block, those of one side: unknowns and their parts of H. A spring on a region of a body that
+/// is corrected with its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its
 /// neighbours too: columns of thousands of nodes would leave no memory for those of contacts.
 pub(super) fn representatives<'a>(
     contact: &'a Constraint,

@@ -167,8 +167,7 @@ fn the_warped_compliance_of_a_body_that_is_turned_as_a_whole_is_the_true_one() {
 #[test]
 fn parts_of_a_body_meet_each_other_as_bodies_do() {
     let still = [Mat3::identity(); 2];
-    let [bodies, parts, bridged] =
-        [Boxes::Bodies, Boxes::PartsOfOneBody, Boxes::Bridged].map(|boxes| difference(boxes, still, still));
+    let [bodies, parts, bridged] = [Boxes::Bodies, Boxes::PartsOfOneBody, Boxes::Bridged].map(|boxes| difference(boxes, still, still));
     for ([_, stored], _) in [&bodies, &parts, &bridged] {
         assert!(*stored < 1e-6, "{stored}");
     }
