@@ -28,6 +28,14 @@ impl DisjointSets {
         item
     }
 
+    /// The same, where ways may not be changed.
+    pub fn find(&self, mut item: usize) -> usize {
+        while self.0[item] != item {
+            item = self.0[item];
+        }
+        item
+    }
+
     /// Makes one class of two; false if they were one before.
     pub fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.root(a), self.root(b));

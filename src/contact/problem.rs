@@ -139,6 +139,16 @@ impl Problem<'_> {
         self.system.segments.binary_search_by_key(&body, |segment| segment.body).ok()
     }
 
+    /// What hangs together with an unknown of the island, by its first unknown: a rigid body, or the part of a deformable
+    /// one that elements connect. The matrices of two parts have nothing to do with each other.
+    pub fn part(&self, unknown: usize) -> usize {
+        let rows = &self.system.pattern.parts;
+        match unknown.checked_sub(rows.len()) {
+            None => rows[unknown] as usize,
+            Some(rigid) => rows.len() + rigid / 2 * 2,
+        }
+    }
+
     /// `dt C H a` of one contact.
     pub fn rows(&self, contact: &Constraint, a: &[Vec3]) -> Vec3 {
         contact.row.apply(|unknown| a[self.place(unknown)], self.dt)

@@ -27,6 +27,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::disjoint_sets::DisjointSets;
 use crate::math::{Mat3, Vec3};
 
 /// Rows a thread takes at once; fixed, so that sums come out the same for any number of threads.
@@ -97,6 +98,8 @@ pub struct Pattern {
     pub edge_blocks: Vec<[u32; 2]>,
     /// The other way: edge of each block. A diagonal block has none, `u32::MAX`.
     pub block_edges: Vec<u32>,
+    /// By row: the lowest of the rows that edges connect it with, its own too. Between parts there is nothing.
+    pub parts: Vec<u32>,
 }
 
 impl Pattern {
@@ -139,7 +142,12 @@ impl Pattern {
             block_edges[*ij as usize] = e as u32;
             block_edges[*ji as usize] = e as u32;
         }
-        Self { row_starts, columns, diagonals, edges, edge_blocks, block_edges }
+        let mut connected = DisjointSets::new(n_nodes);
+        edges.iter().for_each(|&[i, j]| {
+            connected.join(i as usize, j as usize);
+        });
+        let parts = (0..n_nodes).map(|i| connected.root(i) as u32).collect();
+        Self { row_starts, columns, diagonals, edges, edge_blocks, block_edges, parts }
     }
 
     pub fn n_rows(&self) -> usize {
@@ -175,5 +183,11 @@ mod tests {
             assert!(pattern.row(j as usize).contains(&(ji as usize)) && pattern.columns[ji as usize] == i);
         }
         assert_eq!(pattern.n_blocks(), 4 + 2 * edges.len());
+    }
+
+    #[test]
+    fn parts_are_what_edges_connect() {
+        let pattern = Pattern::new(7, vec![[0, 5], [1, 2], [2, 4], [3, 5]]);
+        assert_eq!(pattern.parts, [0, 1, 1, 0, 1, 0, 6]);
     }
 }

@@ -54,7 +54,7 @@ pub struct Cwc {
     cg: [Vec<Vec3>; 4],
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
-    rows_of_blocks: Vec<u64>,
+    touched_parts: Vec<usize>,
     /// By unknown of the problem: whether its column of the compliance was counted, or needs not be.
     counted: Vec<bool>,
     laws: Vec<Law>,
@@ -133,7 +133,7 @@ impl Cwc {
             cg: Default::default(),
             islands: vec![],
             assembly: Default::default(),
-            rows_of_blocks: vec![],
+            touched_parts: vec![],
             counted: vec![],
             laws: vec![],
             forces: Default::default(),
@@ -225,7 +225,7 @@ impl Cwc {
         let Self {
             islands,
             assembly,
-            rows_of_blocks,
+            touched_parts,
             counted,
             laws,
             forces: [p, before],
@@ -257,7 +257,7 @@ impl Cwc {
         while passes_left > 0 {
             let contacts = &mut rows[..n_rows];
             if !std::mem::replace(&mut is_assembled, true) {
-                problem.allowance.spend(assembly_work(problem, contacts, rows_of_blocks) + columns_work(problem, contacts, counted));
+                problem.allowance.spend(assembly_work(problem, contacts, touched_parts) + columns_work(problem, contacts, counted));
                 if !problem.must_end() {
                     warped::assemble(problem, contacts, block_work.iter().map(|work| &work.secants), islands, assembly);
                 }
@@ -458,13 +458,14 @@ fn learns(work: &mut [BlockWork]) -> bool {
     work.iter_mut().fold(false, |learns, work| work.secants.take_new() | learns)
 }
 
-/// Work of the assembly of W~ for these contacts [bytes]: rows of one body meet each other.
-/// `rows`: memory.
-fn assembly_work(problem: &Problem, contacts: &[Constraint], rows: &mut Vec<u64>) -> u64 {
-    rows.clear();
-    rows.resize(problem.blocks.len(), 0);
-    contacts.iter().flat_map(|contact| contact.bodies).filter_map(|body| problem.block_of(body)).for_each(|block| rows[block] += 1);
-    BLOCK_WORK * rows.iter().map(|n| n * n / 2).sum::<u64>()
+/// Work of the assembly of W~ for these contacts [bytes]: rows of one part of a body meet each other.
+/// `parts`: memory.
+fn assembly_work(problem: &Problem, contacts: &[Constraint], parts: &mut Vec<usize>) -> u64 {
+    parts.clear();
+    parts.extend(contacts.iter().flat_map(|contact| warped::sides(problem, contact, |_| ())).flatten());
+    parts.sort_unstable();
+    let rows = parts.chunk_by(|a, b| a == b).map(|rows| rows.len() as u64);
+    BLOCK_WORK * rows.map(|n| n * n / 2).sum::<u64>()
 }
 
 /// Work of the columns of the rest compliance of the nodes that these contacts touch, where it is not counted yet
@@ -475,7 +476,7 @@ fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]
         for block in contact.bodies.iter().filter_map(|body| problem.block_of(*body)) {
             let block = &problem.blocks[block];
             let Some(rest) = &block.rest else { continue };
-            let unknowns = warped::representatives(contact, block).map(|(unknown, _)| unknown);
+            let unknowns = warped::representatives(contact, block, |_| true).map(|(unknown, _)| unknown);
             let new = unknowns.filter(|unknown| !std::mem::replace(&mut counted[problem.place(*unknown)], true)).count();
             work += new as u64 * rest.columns.way_memory() as u64;
         }

@@ -48,14 +48,23 @@ impl Secants {
         }
     }
 
-    /// Takes a correction with its product A z, and with what was `foreseen` for that, A~^-1 A z.
-    pub fn learn(&mut self, z: &[Vec3], product: &[Vec3], foreseen: &[Vec3]) {
-        let expected = dot(foreseen, product);
-        let more = dot(z, product) - expected;
-        if self.known.len() < MAX_SECANTS && more.is_finite() && expected > 0.0 && more > UNDERRATED * expected {
-            let scale = 1.0 / more.sqrt();
-            self.known.push(z.iter().zip(foreseen).map(|(z, foreseen)| (z - foreseen) * scale).collect());
-            self.has_new = true;
+    /// Takes a correction with its product A z, and with what was `foreseen` for that, A~^-1 A z: each of the `parts` of
+    /// the body (`sparse::Pattern::parts` of its nodes) by itself, as what one does says nothing of another.
+    pub fn learn(&mut self, z: &[Vec3], product: &[Vec3], foreseen: &[Vec3], parts: &[u32]) {
+        let mut nodes: Vec<usize> = (0..parts.len()).collect();
+        nodes.sort_by_key(|node| parts[*node]);
+        for part in nodes.chunk_by(|a, b| parts[*a] == parts[*b]) {
+            let of_part = |all: &[Vec3]| part.iter().map(|node| all[*node]).collect::<Vec<_>>();
+            let [z, product, foreseen] = [z, product, foreseen].map(of_part);
+            let expected = dot(&foreseen, &product);
+            let more = dot(&z, &product) - expected;
+            if self.known.len() < MAX_SECANTS && more.is_finite() && expected > 0.0 && more > UNDERRATED * expected {
+                let scale = 1.0 / more.sqrt();
+                let mut secant = vec![Vec3::zeros(); parts.len()];
+                part.iter().zip(z.iter().zip(&foreseen)).for_each(|(node, (z, foreseen))| secant[*node] = (z - foreseen) * scale);
+                self.known.push(secant);
+                self.has_new = true;
+            }
         }
     }
 
@@ -112,7 +121,7 @@ mod tests {
     /// Learns from the correction `z`; whether that was new.
     fn learns(secants: &mut Secants, z: &[Vec3]) -> bool {
         let product = scaled(z);
-        secants.learn(z, &product, &inverse(secants, &product));
+        secants.learn(z, &product, &inverse(secants, &product), &[0; 3]);
         secants.take_new()
     }
 
@@ -132,6 +141,21 @@ mod tests {
         }
         secants.forget();
         assert_eq!(inverse(&secants, &mixed), mixed);
+    }
+
+    #[test]
+    fn what_one_part_of_a_body_does_says_nothing_of_another() {
+        let mut secants = Secants::default();
+        let z = [Vec3::new(1.0, 0.5, 0.0), Vec3::new(0.3, -1.0, 0.1), Vec3::zeros()];
+        let product = scaled(&z);
+        secants.learn(&z, &product, &product, &[0, 1, 0]);
+        assert!(secants.take_new());
+        // The second node is a part of its own, whatever pulls at the first.
+        let pull = [Vec3::x(), Vec3::zeros(), Vec3::zeros()];
+        let moved = inverse(&secants, &pull);
+        assert!(moved[0] != pull[0] && moved[1] == Vec3::zeros());
+        let error = inverse(&secants, &product).iter().zip(&z).map(|(found, z)| (found - z).amax()).fold(0.0, f64::max);
+        assert!(error < 1e-9, "{error}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::sparse::Requested;
 /// Most nodes of a large body that stand for the region of a spring.
 const REPRESENTATIVES: usize = 256;
 
-/// Bodies that contacts link with each other, and with no others.
+/// Parts of bodies that contacts link with each other, and with no others.
 #[derive(Debug, Default)]
 pub(super) struct ContactIsland {
     pub contacts: Range<usize>,
@@ -37,7 +37,7 @@ type Rows = [[f32; 4]; 3];
 struct JacobianBlock {
     /// Node of the body, or unknown of the rigid body.
     place: u32,
-    /// Where it stands among those of its pair of bodies.
+    /// Where it stands among those of its pair of parts.
     slot: u32,
     matrix: Matrix3<f32>,
     transposed: Rows,
@@ -67,27 +67,38 @@ impl Jacobian {
     }
 }
 
-/// What the contacts of one pair of bodies have in common.
+/// What the contacts of one pair of parts of bodies have in common.
 #[derive(Debug, Default)]
-struct BodyPair {
+struct PartPair {
     contacts: Range<usize>,
-    /// Number of the movable block on each side; a body that meets itself is on the first.
+    /// Number of the movable block on each side.
     blocks: [Option<usize>; 2],
+    /// Its part that is touched; one that meets itself is on the first side.
+    parts: [Option<u32>; 2],
     /// Places that entries of each side have, ascending.
     places: [Vec<u32>; 2],
 }
 
-/// By what contacts are sorted: island, bodies and pair.
-type Place = (u32, [BodyRef; 2], SourceId);
+/// By what contacts are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// The lowest of its parts; [`u32::MAX`] where nothing moves.
+    island: u32,
+    bodies: [BodyRef; 2],
+    /// The parts that the two sides touch, by the places of their first unknowns; none of what does not move. Parts that
+    /// a side of any contact joins are one.
+    parts: [Option<u32>; 2],
+    id: SourceId,
+}
 
 /// Memory of [`assemble`].
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// ContactIsland of each block: its first block.
-    classes: DisjointSets,
-    island_of: Vec<u32>,
+    /// Of the places of first unknowns of parts: which are one, and which contacts link.
+    parts: DisjointSets,
+    links: DisjointSets,
     order: Vec<(Place, usize)>,
-    body_pairs: Vec<BodyPair>,
+    part_pairs: Vec<PartPair>,
     pair_of: Vec<usize>,
     jacobian: Jacobian,
     /// Places of each block that are touched, and the columns of the rest compliance for them.
@@ -105,27 +116,27 @@ pub(super) fn assemble<'a>(
     scratch: &mut Scratch,
 ) {
     let blocks = problem.blocks;
-    let Scratch { classes, island_of, order, body_pairs, pair_of, jacobian, touched, bodies, motions } = scratch;
+    let Scratch { parts, links, order, part_pairs, pair_of, jacobian, touched, bodies, motions } = scratch;
     // Blocks are in the order of their bodies.
     let n_blocks = blocks.len();
-    let block_of_body = |body: BodyRef| problem.block_of(body);
-    find_islands(n_blocks, contacts.iter().map(|c| c.bodies.map(block_of_body)), classes, island_of);
-    let island_of_contact = |c: &Constraint| c.bodies.iter().find_map(|b| block_of_body(*b)).map_or(u32::MAX, |b| island_of[b]);
-    sort_contacts(contacts, order, |c| (island_of_contact(c), c.bodies, c.id()));
-    let contacts: &[Constraint] = contacts;
+    find_places(problem, contacts, parts, links, order);
+    sort_contacts(contacts, order);
+    let (contacts, order, parts): (&[Constraint], _, _) = (contacts, &order[..], &*parts);
     // As `Compliance` groups them: what does not move is one.
-    let blocks_of = |c: &Constraint| c.bodies.map(block_of_body);
     pair_of.clear();
-    for range in chunks(contacts, |a, b| blocks_of(a) == blocks_of(b)) {
+    for range in chunks(order, |a, b| a.parts == b.parts) {
         let m = pair_of.last().map_or(0, |m| m + 1);
         pair_of.resize(range.end, m);
-        if m == body_pairs.len() {
-            body_pairs.push(BodyPair::default());
+        if m == part_pairs.len() {
+            part_pairs.push(PartPair::default());
         }
-        (body_pairs[m].blocks, body_pairs[m].contacts) = (blocks_of(&contacts[range.start]), range);
+        let pair = &mut part_pairs[m];
+        pair.parts = order[range.start].0.parts;
+        pair.blocks = contacts[range.start].bodies.map(|body| problem.block_of(body));
+        pair.contacts = range;
     }
     // Others keep their memory.
-    let body_pairs = &mut body_pairs[..pair_of.last().map_or(0, |m| m + 1)];
+    let part_pairs = &mut part_pairs[..pair_of.last().map_or(0, |m| m + 1)];
 
     let Jacobian { all, spans } = jacobian;
     let mut n_entries = 0;
@@ -135,21 +146,21 @@ pub(super) fn assemble<'a>(
         (n_entries - contact.row.entries.len(), [0; 2])
     }));
     all.resize(n_entries, JacobianBlock::default());
-    let fill = |k: usize, jacobian: &mut [JacobianBlock]| put_jacobian(problem, &body_pairs[pair_of[k]], &contacts[k], jacobian);
+    let fill = |k: usize, jacobian: &mut [JacobianBlock]| put_jacobian(problem, (&part_pairs[pair_of[k]], parts), &contacts[k], jacobian);
     fill_jacobian(0, spans, all, &fill);
     touched.resize_with(n_blocks, Default::default);
     touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
-    assign_slots(body_pairs, jacobian, touched);
+    assign_slots(part_pairs, jacobian, touched);
     for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
         if let Some(rest) = &block.rest {
             rest.columns.request(rest.factor, nodes, problem.cancel, requested);
         }
     }
     bodies.clear();
-    bodies.extend(contacts.iter().map(|c| blocks_of(c).map(|block| block.map(|block| block as u32))));
+    bodies.extend(order.iter().map(|(place, _)| place.parts));
 
     let mut n_islands = 0;
-    for range in chunks(contacts, |a, b| island_of_contact(a) == island_of_contact(b)) {
+    for range in chunks(order, |a, b| a.island == b.island) {
         if n_islands == islands.len() {
             islands.push(ContactIsland::default());
         }
@@ -158,7 +169,7 @@ pub(super) fn assemble<'a>(
     }
     islands.truncate(n_islands);
     let secant_motions = SecantMotions::new(problem, contacts, secants);
-    let (body_pairs, jacobian, columns) = (&body_pairs[..], &*jacobian, &touched[..]);
+    let (part_pairs, jacobian, columns) = (&part_pairs[..], &*jacobian, &touched[..]);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
         compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
@@ -171,8 +182,8 @@ pub(super) fn assemble<'a>(
                 problem,
                 columns,
                 jacobian,
-                own: (&body_pairs[pair_of[first + k]], first + k),
-                other: (&body_pairs[pair_of[first + columns_of_w.start]], first + columns_of_w.start),
+                own: (&part_pairs[pair_of[first + k]], first + k),
+                other: (&part_pairs[pair_of[first + columns_of_w.start]], first + columns_of_w.start),
                 motions: &mut memory,
                 out,
             });
@@ -186,10 +197,10 @@ pub(super) fn assemble<'a>(
     touched.iter_mut().for_each(|(_, requested)| requested.clear());
 }
 
-/// Says which places each pair of bodies touches on its two sides, where each entry stands among them, and which places
+/// Says which places each pair of parts touches on its two sides, where each entry stands among them, and which places
 /// of each block are touched.
-fn assign_slots(body_pairs: &mut [BodyPair], jacobian: &mut Jacobian, touched: &mut [(Vec<u32>, Requested)]) {
-    for BodyPair { contacts, blocks, places } in body_pairs.iter_mut() {
+fn assign_slots(part_pairs: &mut [PartPair], jacobian: &mut Jacobian, touched: &mut [(Vec<u32>, Requested)]) {
+    for PartPair { contacts, blocks, places, .. } in part_pairs.iter_mut() {
         for (side, places) in places.iter_mut().enumerate() {
             places.clear();
             places.extend(contacts.clone().flat_map(|k| jacobian.of(k, side)).map(|entry| entry.place));
@@ -207,10 +218,67 @@ fn assign_slots(body_pairs: &mut [BodyPair], jacobian: &mut Jacobian, touched: &
     }
 }
 
-/// Sorts stably by a key that is asked for once a contact.
-fn sort_contacts<K: Ord + Copy>(contacts: &mut [Constraint], order: &mut Vec<(K, usize)>, key: impl Fn(&Constraint) -> K) {
+/// By what each contact is sorted, into `order`, which says where it stood, too. `links`: memory.
+fn find_places(
+    problem: &Problem,
+    contacts: &[Constraint],
+    parts: &mut DisjointSets,
+    links: &mut DisjointSets,
+    order: &mut Vec<(Place, usize)>,
+) {
+    let place = |part: usize| problem.place(part);
+    for sets in [&mut *parts, links] {
+        sets.reset(problem.system.len());
+    }
     order.clear();
-    order.extend(contacts.iter().enumerate().map(|(k, contact)| (key(contact), k)));
+    order.extend(contacts.iter().enumerate().map(|(k, contact)| {
+        let sides = sides(problem, contact, |[a, b]| {
+            parts.join(place(a), place(b));
+        });
+        let parts = sides.map(|part| part.map(|part| place(part) as u32));
+        (Place { island: u32::MAX, bodies: contact.bodies, parts, id: contact.id() }, k)
+    }));
+    for (Place { bodies, parts: sides, .. }, _) in order.iter_mut() {
+        *sides = sides.map(|part| part.map(|part| parts.root(part as usize) as u32));
+        if bodies[0] == bodies[1] {
+            sides.sort_unstable();
+        }
+        if let [Some(a), Some(b)] = *sides {
+            links.join(a as usize, b as usize);
+        }
+    }
+    for (Place { island, parts: sides, .. }, _) in order.iter_mut() {
+        *island = sides.iter().flatten().next().map_or(u32::MAX, |part| links.root(*part as usize) as u32);
+    }
+}
+
+/// The parts that the two sides of a contact touch ([`Problem::part`]): of a body that meets itself the first two, or
+/// one for both sides. Others that a side touches, too, are told as joined with that.
+pub(super) fn sides(problem: &Problem, contact: &Constraint, mut join: impl FnMut([usize; 2])) -> [Option<usize>; 2] {
+    let blocks = contact.bodies.map(|body| Some(&problem.blocks[problem.block_of(body)?]));
+    let is_own = contact.bodies[0] == contact.bodies[1];
+    let mut sides = [None; 2];
+    for unknown in contact.row.entries.iter().map(JacobianEntry::unknown) {
+        let of_block = |block: &Option<&Block>| block.is_some_and(|block| block.segment.unknowns.contains(&unknown));
+        let Some(mut side) = blocks.iter().position(of_block) else { continue };
+        let part = problem.part(unknown);
+        side += usize::from(is_own && sides[0].is_some_and(|first| first != part));
+        match sides[side] {
+            Some(first) if first != part => join([first, part]),
+            _ => sides[side] = Some(part),
+        }
+    }
+    if is_own {
+        sides[1] = sides[1].or(sides[0]);
+    }
+    for (side, block) in sides.iter_mut().zip(blocks) {
+        *side = side.or_else(|| Some(problem.part(block?.segment.unknowns.start)));
+    }
+    sides
+}
+
+/// Sorts by the places, each with where its contact stands.
+fn sort_contacts(contacts: &mut [Constraint], order: &mut [(Place, usize)]) {
     order.sort_unstable();
     for k in 0..contacts.len() {
         // What stood here has gone on to where an earlier one came from.
@@ -250,15 +318,15 @@ fn fill_jacobian(
     }
 }
 
-/// The blocks of W~ of one contact with some of a pair of bodies.
+/// The blocks of W~ of one contact with some of a pair of parts.
 struct FillBlocks<'a> {
     problem: &'a Problem<'a>,
     /// Of each block.
     columns: &'a [(Vec<u32>, Requested)],
     jacobian: &'a Jacobian,
-    /// The contact and its pair of bodies; the first of the others and theirs.
-    own: (&'a BodyPair, usize),
-    other: (&'a BodyPair, usize),
+    /// The contact and its pair of parts; the first of the others and theirs.
+    own: (&'a PartPair, usize),
+    other: (&'a PartPair, usize),
     /// Memory: what the contact moves at places of the others, as far as it was asked for.
     motions: &'a mut Vec<Option<Rows>>,
     out: &'a mut [Mat3],
@@ -271,9 +339,9 @@ impl WithSimd for FillBlocks<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { problem, columns, jacobian, own: (own, contact), other: (other, first), motions, out } = self;
         let mut sums = [[[0.0; 4]; 3]; Compliance::AT_ONCE];
-        for (own_side, block) in own.blocks.iter().enumerate() {
-            let Some(block) = block else { continue };
-            let Some(side) = other.blocks.iter().position(|b| b == &Some(*block)) else { continue };
+        for (own_side, (part, block)) in own.parts.iter().zip(own.blocks).enumerate() {
+            let Some(block) = block.filter(|_| part.is_some()) else { continue };
+            let Some(side) = other.parts.iter().position(|other| other == part) else { continue };
             motions.clear();
             motions.resize(other.places[side].len(), None);
             let impulses = jacobian.of(contact, own_side);
@@ -281,7 +349,7 @@ impl WithSimd for FillBlocks<'_> {
                 for entry in jacobian.of(k, side) {
                     // Those before the contact have places of their own, which are left out.
                     let motion = motions[entry.slot as usize]
-                        .get_or_insert_with(|| motion::<S>(problem, &problem.blocks[*block], &columns[*block].1, impulses, entry.place));
+                        .get_or_insert_with(|| motion::<S>(problem, &problem.blocks[block], &columns[block].1, impulses, entry.place));
                     add_product::<S>(&[0, 1, 2].map(|r| [motion[r][0], motion[r][1], motion[r][2]]), &entry.transposed, sum);
                 }
             }
@@ -293,23 +361,31 @@ impl WithSimd for FillBlocks<'_> {
 }
 
 /// Ranges of neighbours that belong together.
-fn chunks<'c>(contacts: &'c [Constraint], same: impl Fn(&Constraint, &Constraint) -> bool + 'c) -> impl Iterator<Item = Range<usize>> + 'c {
-    contacts.chunk_by(same).scan(0, |end, chunk| {
+fn chunks<'c>(order: &'c [(Place, usize)], same: impl Fn(&Place, &Place) -> bool + 'c) -> impl Iterator<Item = Range<usize>> + 'c {
+    order.chunk_by(move |a, b| same(&a.0, &b.0)).scan(0, |end, chunk| {
         *end += chunk.len();
         Some(*end - chunk.len()..*end)
     })
 }
 
 /// Puts the entries of a contact on its two sides, and says how many each has.
-fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, jacobian: &mut [JacobianBlock]) -> [usize; 2] {
+fn put_jacobian(
+    problem: &Problem,
+    (pair, parts): (&PartPair, &DisjointSets),
+    contact: &Constraint,
+    jacobian: &mut [JacobianBlock],
+) -> [usize; 2] {
     let blocks = problem.blocks;
     let mut counts = [0; 2];
     let mut jacobian = jacobian.iter_mut();
     for side in 0..2 {
-        // A body that meets itself is on the first side.
-        let Some(block) = body_pair.blocks[side].filter(|b| side == 0 || body_pair.blocks[0] != Some(*b)) else { continue };
+        // A part that meets itself is on the first side.
+        let Some(block) = pair.blocks[side].filter(|_| side == 0 || pair.parts[0] != pair.parts[1]) else { continue };
         let block = &blocks[block];
-        for ((unknown, matrix), out) in representatives(contact, block).zip(&mut jacobian) {
+        // A body that meets itself has parts on both sides.
+        let is_shared = pair.blocks[0] == pair.blocks[1] && pair.parts[0] != pair.parts[1];
+        let of_side = |unknown| !is_shared || pair.parts[side] == Some(parts.find(problem.place(problem.part(unknown))) as u32);
+        for ((unknown, matrix), out) in representatives(contact, block, of_side).zip(&mut jacobian) {
             let place = unknown - block.segment.unknowns.start;
             let mut matrix = contact.row.frame * matrix * problem.dt;
             if let Some(rest) = &block.rest {
@@ -324,12 +400,16 @@ fn put_jacobian(problem: &Problem, body_pair: &BodyPair, contact: &Constraint, j
     counts
 }
 
-/// The entries of a row on a block: unknowns and their parts of H. A spring on a region of a body that is corrected
-/// with its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its
+/// The entries of a row on a block, those of one side: unknowns and their parts of H. A spring on a region of a body that
+/// is corrected with its matrix in f32, whose W~ need not be exact, has [`REPRESENTATIVES`] of them at most, each for its
 /// neighbours too: columns of thousands of nodes would leave no memory for those of contacts.
-pub(super) fn representatives<'a>(contact: &'a Constraint, block: &'a Block) -> impl Iterator<Item = (usize, Mat3)> + 'a {
-    let of_block = move |entry: &&JacobianEntry| block.segment.unknowns.contains(&entry.unknown());
-    let n = if block.single.is_some() { contact.row.entries.iter().filter(of_block).count() } else { 0 };
+pub(super) fn representatives<'a>(
+    contact: &'a Constraint,
+    block: &'a Block,
+    of_side: impl Fn(usize) -> bool + 'a,
+) -> impl Iterator<Item = (usize, Mat3)> + 'a {
+    let of_block = move |entry: &&JacobianEntry| block.segment.unknowns.contains(&entry.unknown()) && of_side(entry.unknown());
+    let n = if block.single.is_some() { contact.row.entries.iter().filter(&of_block).count() } else { 0 };
     lumps(contact.row.entries.iter().filter(of_block), n.div_ceil(REPRESENTATIVES).max(1))
 }
 
@@ -380,16 +460,4 @@ fn add_product<S: Simd>(a: &[[f32; 3]; 3], b: &Rows, out: &mut Rows) {
             }
         }
     }
-}
-
-/// Number of the island of each block, into `island_of`: the first block that contacts link it with.
-fn find_islands(n_blocks: usize, links: impl Iterator<Item = [Option<usize>; 2]>, islands: &mut DisjointSets, island_of: &mut Vec<u32>) {
-    islands.reset(n_blocks);
-    for [a, b] in links {
-        if let (Some(a), Some(b)) = (a, b) {
-            islands.join(a, b);
-        }
-    }
-    island_of.clear();
-    island_of.extend((0..n_blocks).map(|b| islands.root(b) as u32));
 }

@@ -41,6 +41,8 @@ pub struct Columns {
     nodes: Vec<u32>,
     /// Block of the tree of each row; none of fixed nodes.
     block_of: Vec<Option<usize>>,
+    /// First of the rows that each row is connected with: with others its blocks are zero.
+    starts: Vec<usize>,
     /// Of each block of the tree.
     ways: Vec<Way>,
     /// Blocks of the tree that hold rows, and all above them.
@@ -60,6 +62,8 @@ type Block = [f32; 9];
 #[derive(Clone, Copy, Debug)]
 struct Way {
     parent: Option<usize>,
+    /// The outermost block on it that has nodes; nothing connects those of two of them.
+    top: usize,
     /// Entries from the root through this block, each block padded to full registers.
     end: usize,
     /// Memory of the panels from the root through this block [bytes].
@@ -71,14 +75,25 @@ struct Way {
 struct Column {
     /// y of the three axes, one after the other, each from the root on.
     forward: Arc<Entries>,
-    /// With the rows up to its own, [`ABSENT`] where nobody has asked; empty before the first time.
+    /// With the rows up to its own, from the first that it is connected with, [`ABSENT`] where nobody has asked; empty
+    /// before the first time.
     blocks: Vec<Block>,
 }
 
 impl Column {
-    fn block(&self, row: usize) -> &Block {
-        self.blocks.get(row).unwrap_or(&ABSENT)
+    /// `place`: of the row among those that it is connected with.
+    fn block(&self, place: usize) -> &Block {
+        self.blocks.get(place).unwrap_or(&ABSENT)
     }
+}
+
+/// A row of packed blocks: with what it is connected with.
+#[derive(Clone, Copy, Debug)]
+struct PackedRow {
+    /// The first of those, among all that was asked for.
+    first: usize,
+    /// Its block with that one.
+    start: usize,
 }
 
 #[derive(Debug)]
@@ -101,9 +116,10 @@ pub struct Requested {
     columns: Vec<Option<Arc<Column>>>,
     /// Of each row that was asked for, where it stands among those.
     places: Vec<u32>,
-    /// The blocks of each of those with all of them, side by side: in the columns each would be a line of memory of its
-    /// own, and a resting body of 482 contacts spent more than half of its step waiting for them.
+    /// The blocks of each of those with all that it is connected with, side by side: in the columns each would be a line
+    /// of memory of its own, and a resting body of 482 contacts spent more than half of its step waiting for them.
     packed: Vec<Block>,
+    rows: Vec<PackedRow>,
     /// No node of the set is without its column.
     pub is_complete: bool,
 }
@@ -115,7 +131,11 @@ impl Requested {
     pub fn block(&self, of: &Columns, i: u32, j: u32) -> Option<[[f32; 3]; 3]> {
         let place = |node: u32| self.places.get(of.row_of[node as usize] as usize).copied().filter(|place| *place != u32::MAX);
         let (i, j) = (place(i)? as usize, place(j)? as usize);
-        let b = &self.packed[i * self.asked.len() + j];
+        let [row, other] = [self.rows[i], self.rows[j]];
+        if row.first != other.first {
+            return Some([[0.0; 3]; 3]);
+        }
+        let b = &self.packed[row.start + j - row.first];
         (!b[0].is_nan()).then_some([[b[0], b[1], b[2]], [b[3], b[4], b[5]], [b[6], b[7], b[8]]])
     }
 
@@ -144,28 +164,45 @@ impl Requested {
         }
     }
 
-    /// Packs the blocks between what was asked for; `n_rows`: of the set.
-    fn pack(&mut self, n_rows: usize) {
-        let Self { asked, columns, places, packed, .. } = self;
-        let n = asked.len();
+    /// Packs the blocks between what was asked for; `starts`: those of [`Columns`].
+    fn pack(&mut self, starts: &[usize]) {
+        let Self { asked, columns, places, packed, rows, .. } = self;
         places.clear();
-        places.resize(n_rows, u32::MAX);
+        places.resize(starts.len(), u32::MAX);
         asked.iter().zip(0..).for_each(|(row, place)| places[*row] = place);
-        packed.resize(n * n, ABSENT);
-        for (i, row) in asked.iter().enumerate() {
-            let own = &mut packed[i * n..=i * n + i];
-            match &columns[*row] {
-                Some(column) => own.iter_mut().zip(&*asked).for_each(|(block, at)| *block = *column.block(*at)),
-                None => own.fill(ABSENT),
-            }
+        rows.clear();
+        let mut end = 0;
+        for connected in asked.chunk_by(|a, b| starts[*a] == starts[*b]) {
+            let (first, n) = (rows.len(), connected.len());
+            rows.extend((0..n).map(|k| PackedRow { first, start: end + k * n }));
+            end += n * n;
         }
-        // G is symmetric: columns of (j, i) are rows of (i, j). In squares that stay in the cache.
-        for (rows, columns) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
-            for i in rows..n.min(rows + SQUARE) {
-                for j in columns..i.min(columns + SQUARE) {
-                    let b = packed[i * n + j];
-                    packed[j * n + i] = [b[0], b[3], b[6], b[1], b[4], b[7], b[2], b[5], b[8]];
-                }
+        packed.resize(end, ABSENT);
+        let mut packed = &mut packed[..];
+        for connected in asked.chunk_by(|a, b| starts[*a] == starts[*b]) {
+            let (own, after) = std::mem::take(&mut packed).split_at_mut(connected.len() * connected.len());
+            pack_connected(connected, columns, starts[connected[0]], own);
+            packed = after;
+        }
+    }
+}
+
+/// The blocks of each of these rows with all of them, the first of which that there are is `start`.
+fn pack_connected(asked: &[usize], columns: &[Option<Arc<Column>>], start: usize, packed: &mut [Block]) {
+    let n = asked.len();
+    for (i, row) in asked.iter().enumerate() {
+        let own = &mut packed[i * n..=i * n + i];
+        match &columns[*row] {
+            Some(column) => own.iter_mut().zip(asked).for_each(|(block, at)| *block = *column.block(*at - start)),
+            None => own.fill(ABSENT),
+        }
+    }
+    // G is symmetric: columns of (j, i) are rows of (i, j). In squares that stay in the cache.
+    for (rows, columns) in (0..n).step_by(SQUARE).flat_map(|i| (0..=i).step_by(SQUARE).map(move |j| (i, j))) {
+        for i in rows..n.min(rows + SQUARE) {
+            for j in columns..i.min(columns + SQUARE) {
+                let b = packed[i * n + j];
+                packed[j * n + i] = [b[0], b[3], b[6], b[1], b[4], b[7], b[2], b[5], b[8]];
             }
         }
     }
@@ -183,9 +220,12 @@ impl Columns {
         for (row, node) in nodes.iter().enumerate() {
             row_of[*node as usize] = row as u32;
         }
-        let mut ways = vec![Way { parent: None, end: 0, memory: 0 }; tree.blocks.len()];
+        let mut ways = vec![Way { parent: None, top: 0, end: 0, memory: 0 }; tree.blocks.len()];
         // Parents stand after their children.
         for (b, block) in tree.blocks.iter().enumerate().rev() {
+            if ways[b].end == 0 {
+                ways[b].top = b;
+            }
             ways[b].end += (3 * block.own.len()).next_multiple_of(PADDING);
             ways[b].memory += size_of_val(factor.panel(b).entries);
             for child in &block.children {
@@ -199,23 +239,31 @@ impl Columns {
             .collect();
         let mut wanted = vec![false; tree.blocks.len()];
         block_of.iter().flatten().for_each(|b| mark_way(&ways, *b, &mut wanted));
+        let top = |row: usize| block_of[row].map(|block: usize| ways[block].top);
+        let mut starts: Vec<usize> = vec![];
+        for row in 0..nodes.len() {
+            let start = starts.last().copied().filter(|_| top(row) == top(row - 1));
+            starts.push(start.unwrap_or(row));
+        }
+        let most = starts.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0);
         let longest = ways.iter().map(|way| way.end).max().unwrap_or(0);
-        let column_memory = (nodes.len() * size_of::<Block>() + 3 * longest * size_of::<f32>()).max(1);
+        let column_memory = (most * size_of::<Block>() + 3 * longest * size_of::<f32>()).max(1);
         let kept = Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 });
         let capacity = (limit / column_memory).max(1);
         let way_memory = ways.iter().map(|way| way.memory).max().unwrap_or(0);
         let stamp = next_stamp();
-        Self { stamp, row_of, nodes, block_of, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
+        Self { stamp, row_of, nodes, block_of, starts, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
     }
 
     /// Those of another factor in the same order, of the same nodes.
     pub fn of_factor(&self) -> Self {
-        let Self { row_of, nodes, block_of, ways, wanted, capacity, way_memory, .. } = self;
+        let Self { row_of, nodes, block_of, starts, ways, wanted, capacity, way_memory, .. } = self;
         Self {
             stamp: next_stamp(),
             row_of: row_of.clone(),
             nodes: nodes.clone(),
             block_of: block_of.clone(),
+            starts: starts.clone(),
             ways: ways.clone(),
             wanted: wanted.clone(),
             kept: Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 }),
@@ -255,14 +303,17 @@ impl Columns {
             .par_iter()
             .enumerate()
             .with_min_len(NODES)
-            .filter_map(|(k, row)| Some((*row, self.fill(*row, &asked[..=k], before)?)))
+            .filter_map(|(k, row)| {
+                let first = asked.partition_point(|at| *at < self.starts[*row]);
+                Some((*row, self.fill(*row, &asked[first..=k], before)?))
+            })
             .collect();
         if !filled.is_empty() {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
             self.kept().keep(filled, self.capacity);
         }
         *stamp = if *is_complete && !cancel.has_been_cancelled() { self.stamp } else { 0 };
-        found.pack(self.n_rows());
+        found.pack(&self.starts);
     }
 
     /// Row of node i; `None` outside the set.
@@ -356,17 +407,18 @@ impl Columns {
         forwards
     }
 
-    /// The column of `row` with the blocks that it has not with its `partners`, rows up to its own: none if nothing is
-    /// missing.
+    /// The column of `row` with the blocks that it has not with its `partners`, rows up to its own that it is connected
+    /// with: none if nothing is missing.
     fn fill(&self, row: usize, partners: &[usize], columns: &[Option<Arc<Column>>]) -> Option<Arc<Column>> {
-        let own = columns[row].as_ref()?;
-        let mut missing = partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?))).filter(|(at, _)| own.block(*at)[0].is_nan());
+        let (own, start) = (columns[row].as_ref()?, self.starts[row]);
+        let partners = partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?)));
+        let mut missing = partners.filter(|(at, _)| own.block(*at - start)[0].is_nan());
         let first = missing.next()?;
         let mut filled = Column::clone(own);
-        filled.blocks.resize(row + 1, ABSENT);
+        filled.blocks.resize(row + 1 - start, ABSENT);
         for (at, partner) in std::iter::once(first).chain(missing) {
             let common = self.common_way(self.block_of[row], self.block_of[at]);
-            filled.blocks[at] = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
+            filled.blocks[at - start] = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
         }
         Some(Arc::new(filled))
     }

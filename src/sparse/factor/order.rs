@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::cancel::{CancelToken, Cancelled};
+use crate::disjoint_sets::DisjointSets;
 use crate::math::{Aabb, Vec3};
 use crate::sparse::Pattern;
 
@@ -47,7 +48,7 @@ pub fn dissect_unless(
     let mut tree = Tree { blocks: vec![], nodes: Vec::with_capacity(free.len()), places: vec![u32::MAX; n] };
     let side = vec![Side::Outside; n];
     let mut cutter = Cutter { pattern, first: range.start, positions: &positions[range.clone()], side, cancel, n_free: free.len() };
-    cutter.cut(free, &mut tree);
+    cutter.cut_parts(free, &mut tree);
     cancel.check()?;
     for (place, node) in tree.nodes.iter().enumerate() {
         tree.places[*node as usize] = place as u32;
@@ -94,6 +95,27 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> {
         self.pattern.columns[self.pattern.row(self.first + node as usize)].iter().map(|j| *j - self.first as u32)
+    }
+
+    /// Cuts what edges between the nodes connect, each by itself: nothing is between two of them, so that an empty block
+    /// stands above all.
+    fn cut_parts(&mut self, nodes: Vec<u32>, tree: &mut Tree) {
+        let mut connected = DisjointSets::new(self.side.len());
+        let mut is_taken = vec![false; self.side.len()];
+        nodes.iter().for_each(|i| is_taken[*i as usize] = true);
+        for i in &nodes {
+            self.neighbours(*i).filter(|j| is_taken[*j as usize]).for_each(|j| {
+                connected.join(*i as usize, j as usize);
+            });
+        }
+        let mut in_order: Vec<(usize, u32)> = nodes.iter().map(|i| (connected.root(*i as usize), *i)).collect();
+        in_order.sort_unstable();
+        let parts = in_order.chunk_by(|a, b| a.0 == b.0).map(|part| part.iter().map(|(_, i)| *i).collect());
+        let tops: Vec<usize> = parts.filter_map(|part| self.cut(part, tree)).collect();
+        if tops.len() > 1 {
+            let end = tree.nodes.len();
+            tree.blocks.push(Block { own: end..end, later: vec![], children: tops });
+        }
     }
 
     /// Cuts `part` and what comes of it; returns its last block.

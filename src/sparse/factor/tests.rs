@@ -223,6 +223,30 @@ fn blocks_are_those_of_the_dense_inverse_whatever_is_computed_beside_them() {
 }
 
 #[test]
+fn what_nothing_connects_is_factored_apart() {
+    let (pattern, blocks, positions) = elastic_box(4, 0.1, 1.0 / 60.0);
+    let n = positions.len();
+    // Two boxes at one place, their nodes in turn.
+    let edges = pattern.edges.iter().flat_map(|[i, j]| [0, 1].map(|k| [2 * i + k, 2 * j + k]));
+    let mut edges: Vec<[u32; 2]> = edges.collect();
+    edges.sort_unstable();
+    let both = Pattern::new(2 * n, edges);
+    let block = |i: usize, j: u32| pattern.row(i).find(|b| pattern.columns[*b] == j).map(|b| blocks[b]).unwrap();
+    let rows = (0..2 * n).flat_map(|i| both.columns[both.row(i)].iter().map(move |j| (i / 2, *j / 2)));
+    let twice: Vec<Mat3> = rows.map(|(i, j)| block(i, j)).collect();
+    let places: Vec<Vec3> = positions.iter().flat_map(|p| [*p; 2]).collect();
+    let factor = RestFactor::new(&both, &twice, &(0..2 * n), &vec![false; 2 * n], &places).unwrap();
+    let one = RestFactor::new(&pattern, &blocks, &(0..n), &vec![false; n], &positions).unwrap();
+    assert_eq!(factor.memory(), 2 * one.memory());
+    let columns = Columns::new(&factor, &(0..2 * n as u32).collect::<Vec<_>>(), 1 << 24);
+    let found = requested(&columns, &factor, &[4, 5, 10, 11]);
+    assert!(found.block(&columns, 4, 10).unwrap() != [[0.0; 3]; 3]);
+    assert_eq!(found.block(&columns, 4, 10), found.block(&columns, 5, 11));
+    assert_eq!(found.block(&columns, 4, 5), Some([[0.0; 3]; 3]));
+    assert_eq!(found.block(&columns, 4, 11), Some([[0.0; 3]; 3]));
+}
+
+#[test]
 fn a_factor_of_more_memory_than_it_may_take_is_not_made() {
     let (pattern, blocks, positions) = elastic_box(6, 0.2, 1.0 / 60.0);
     let (range, fixed) = (0..positions.len(), vec![false; positions.len()]);

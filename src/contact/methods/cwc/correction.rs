@@ -129,7 +129,7 @@ fn conjugate_gradient(problem: &Problem, block: &Block, r: &mut [Vec3], z: &mut 
         // What the correction took of the residual is its product with A.
         axpy(first, -1.0, r);
         axpy(first_preconditioned, -1.0, preconditioned);
-        work.secants.learn(z, first, first_preconditioned);
+        work.secants.learn(z, first, first_preconditioned, &pattern.parts[block.segment.unknowns.clone()]);
     }
     work.krylov = vectors;
     iterations

@@ -42,7 +42,7 @@ impl Cwc {
         let Self {
             islands,
             assembly,
-            rows_of_blocks,
+            touched_parts,
             counted,
             laws,
             forces: [p, before],
@@ -115,7 +115,7 @@ impl Cwc {
                 }
                 (n_rows, is_assembled) = (grown, true);
                 let taken = &rows[..n_rows];
-                problem.allowance.spend(assembly_work(problem, taken, rows_of_blocks) + columns_work(problem, taken, counted));
+                problem.allowance.spend(assembly_work(problem, taken, touched_parts) + columns_work(problem, taken, counted));
                 if problem.must_end() {
                     outcome.exhausted = true;
                     return false;
