@@ -287,8 +287,9 @@ impl<B: Backend> Solve<'_, B> {
             if loads.budget.is_exceeded() {
                 return Ok(Islands::BudgetExceeded);
             }
-            if let Some(body) = not_finite(model, &work.dv) {
-                return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
+            if let Some(unknown) = work.dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite())) {
+                let body = model.body_of_unknown(unknown);
+                return Err(StepError::not_finite("the velocity", model, body, step.state, params.time_step, loads.step));
             }
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
                 return Err(StepError::NotConverged { step: loads.step });
@@ -385,12 +386,6 @@ fn remember(state: &mut State, contacts: &[Constraint], order: &mut Vec<u32>, dt
     entries.clear();
     entries.extend(order.iter().filter_map(|k| contacts[*k as usize].memory(|unknown| velocity_changes[unknown], dt)));
     entries.dedup_by(|next, first| first.pair == next.pair && first.join(next));
-}
-
-/// Name of the first body with a velocity that is not finite.
-fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
-    let unknown = dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite()))?;
-    Some(model.body_name(model.body_of_unknown(unknown)).to_owned())
 }
 
 impl<B: Backend> Stepper for ImplicitStepper<B> {

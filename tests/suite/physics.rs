@@ -10,7 +10,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Loads, Model, Params, SoftBody, State};
 use pliant::scene::{self, Scene};
 use pliant::sim::Threaded;
-use pliant::step::Stepper;
+use pliant::step::{StepError, Stepper};
 
 use crate::lab::*;
 
@@ -405,4 +405,38 @@ fn the_same_run_on_the_device_has_the_same_bits() {
         stepper.state().unwrap().clone()
     };
     assert!(run() == run());
+}
+
+/// A step that cannot be computed is refused and names the element, from 0 in its body; the state stays. Of bodies that
+/// may touch and of those that may not, which are stepped in other ways on the device.
+#[test]
+fn a_step_that_is_not_finite_names_its_element() {
+    for &backend in Backend::ELASTIC {
+        for apart in [0.0, 0.2] {
+            let cube = |name: &str, x: f64| {
+                let mut mesh = shapes::box_tets(Vec3::repeat(0.1), [2; 3]);
+                mesh.positions.iter_mut().for_each(|p| p.x += x);
+                body(name, Material { model: MaterialModel::NeoHookean, ..rubber(1e5, 0.3) }, mesh)
+            };
+            let mut bodies = vec![cube("first", 0.0)];
+            if apart > 0.0 {
+                bodies.push(cube("second", apart));
+            }
+            bodies.iter_mut().for_each(|body| body.self_contact = false);
+            let model = model(bodies, vec![]);
+            assert_eq!(model.may_touch(), apart > 0.0);
+            let (last, mut stepper) = (model.bodies.last().unwrap(), backend.stepper(&model));
+            let node = last.nodes.start;
+            let mut state = State::initial(&model);
+            state.displacements[node].x = backend.pick(-1e160, -1e25);
+            stepper.set_state(&state).unwrap();
+            let before = stepper.state().unwrap().clone();
+            let error = stepper.step(&no_gravity(), &Loads::default()).unwrap_err();
+            let StepError::NotFinite { body, tet: Some(tet), .. } = &error else { panic!("{backend:?}: {error}") };
+            assert_eq!(body, &last.name);
+            assert!(model.tets[last.tets.start + tet].nodes.contains(&(node as u32)), "{backend:?}: {error}");
+            assert!(error.to_string().contains(&format!("most strained in its tet {tet} (the first is 0)")), "{error}");
+            assert!(error.may_halve() && *stepper.state().unwrap() == before);
+        }
+    }
 }
