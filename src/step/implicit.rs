@@ -9,6 +9,7 @@ use super::hanging::Hanging;
 use super::limit::{Limited, Limiter};
 use super::newton::{Newton, Next};
 use super::predict::{free_fall, predict_positions};
+use super::spin::keep_spin;
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, COVER_WORK, SEARCH_WORK, TET_WORK};
@@ -274,9 +275,17 @@ impl<B: Backend> Solve<'_, B> {
         Ok(Solved::Accepted)
     }
 
-    /// Solves the islands as they are, again and again where Newton's method asks for it, and holds back what gains
-    /// energy.
+    /// Solves the islands as they are; what is tangled is not turned by that.
     fn solve_islands(&mut self) -> Result<Islands, StepError> {
+        let solved = self.solve_equations()?;
+        let Work { found, dv, .. } = &mut *self.work;
+        let is_turned_back = solved != Islands::BudgetExceeded && keep_spin(&self.step, found, dv);
+        Ok(if is_turned_back { Islands::HeldBack } else { solved })
+    }
+
+    /// Solves the equations of all islands, again and again where Newton's method asks for it, and holds back what gains
+    /// energy.
+    fn solve_equations(&mut self) -> Result<Islands, StepError> {
         let Self { step, newton, detection, backend, work, report, .. } = self;
         let StepInputs { model, params, loads, .. } = *step;
         loop {

@@ -11,6 +11,7 @@ mod newton;
 mod potential;
 mod predict;
 mod report;
+mod spin;
 mod work;
 
 pub use choose::{Choice, choose};

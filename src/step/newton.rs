@@ -133,7 +133,9 @@ impl Newton {
         self.iterate.extend(state.rigid_bodies.iter().flat_map(|rigid| [-rigid.velocity, -rigid.angular_velocity]));
         self.second_order.clear();
         let is_second = params.integration == Integration::Bdf2;
-        self.second_order.extend((0..model.bodies.len()).map(|body| is_second && state.history.serves(body, params.time_step)));
+        // What is tangled keeps its angular momentum by the positions of first order.
+        let serves = |body: usize| is_second && !state.tangled[body] && state.history.serves(body, params.time_step);
+        self.second_order.extend((0..model.bodies.len()).map(serves));
     }
 
     /// What the step is given at the present iterate.
