@@ -401,7 +401,7 @@ fn no_hard_start_of_any_material_gains_energy_on_the_device() {
         None => [&[1e6], &[0.49]],
     };
     let rows = hard_starts_of_all(starts, |model| Box::new(with_engine(model)));
-    rows.iter().for_each(|row| row.check([1e-4, 1e-4]));
+    rows.iter().for_each(|row| row.check(hard_starts::TOLERANCES));
 }
 
 fn hard_starts_of_all(starts: [&[f64]; 2], stepper: hard_starts::NewStepper) -> Vec<hard_starts::Row> {
