@@ -26,6 +26,9 @@ fn patch_points(@builtin(global_invocation_id) id: vec3u) {
         g += mat3_outer(high + low, gradient);
         rates += mat3_outer(velocities[node].xyz - velocities[first].xyz, gradient);
     }
+    if p.has_limits != 0u {
+        point_keep_motion(p.first_tet + at.item, g, rates);
+    }
     let place = point_place(p.first_tet + at.item);
     for (var c = 0u; c < 3u; c++) {
         edge_tangents[place + c] = vec4f(g[c], 0.0);

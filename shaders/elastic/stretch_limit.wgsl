@@ -1,6 +1,27 @@
-// One thread a tet: what its limits of stretch add to the forces and the tangent that its material has left. Formula
-// and source: `material::StretchLimit`.
+// One thread a tet: what its limits of stretch add to the forces and the tangent that its material has left, or to what
+// that has left of the point of a patch that the tet keeps. Formula and source: `material::StretchLimit`.
 #import lib/principal.wgsl
+
+// Of a point after its material.
+fn limit_motion(t: u32) -> ElementMotion {
+    if element_is_point(t) {
+        return ElementMotion(point_kept_gradient(t) + element_flowed(t), point_kept_rates(t));
+    }
+    return element_motion(t);
+}
+
+// Adds the stress and the moduli of the limit. Those of a material are in the same frame, or the same in it: of a warped
+// tangent as U V^T = R, of a truncated one in any.
+fn limit_point(t: u32, frame: Principal, predicted: mat3x3f, moduli: PrincipalModuli) {
+    var point = point_load(t);
+    point.stress += predicted;
+    point.u = frame.u;
+    point.v = frame.v;
+    point.moduli.along += moduli.along;
+    point.moduli.even += moduli.even;
+    point.moduli.odd += moduli.odd;
+    point_store(t, point);
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn stretch_limit(@builtin(global_invocation_id) id: vec3u) {
@@ -8,7 +29,7 @@ fn stretch_limit(@builtin(global_invocation_id) id: vec3u) {
     if t >= params.n_tets || tets[t].limit_stiffness == 0.0 {
         return;
     }
-    let motion = element_motion(t);
+    let motion = limit_motion(t);
     let frame = principal_of(motion.gradient);
     let e = frame.strains;
     let beyond = max(e - tets[t].max_strain, vec3f()) + min(e - tets[t].min_strain, vec3f());
@@ -16,6 +37,10 @@ fn stretch_limit(@builtin(global_invocation_id) id: vec3u) {
     let p = tets[t].limit_stiffness * beyond;
     let moduli = principal_moduli(e, p, hessian, true, 0.5 * tets[t].limit_stiffness);
     let predicted = principal_predicted(frame, moduli, p, motion.rates, element_reach(t));
+    if element_is_point(t) {
+        limit_point(t, frame, predicted, moduli);
+        return;
+    }
     for (var c = 0u; c < ELEMENT_NODES; c++) {
         corner_forces[ELEMENT_NODES * t + c] -= vec4f(predicted * element_gradient(t, c), 0.0);
     }

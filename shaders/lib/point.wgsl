@@ -6,6 +6,9 @@
 // Blocks of the edges of tets with tangents that are not warped, three columns each; behind them those of patches.
 @group(0) @binding(8) var<storage, read_write> edge_tangents: array<vec4f>;
 
+// Vectors of a point that its material leaves.
+const POINT_MOTION = 13u;
+
 // A tangent in the frame of two rotations U and V (`material::principal`): of U^T dF V its diagonal, and the even and
 // odd parts of the pairs (0, 1), (0, 2), (1, 2).
 struct PrincipalModuli {
@@ -38,6 +41,27 @@ fn point_place(t: u32) -> u32 {
 fn point_gradient(t: u32, part: u32) -> mat3x3f {
     let k = point_place(t) + 3u * part;
     return mat3x3f(edge_tangents[k].xyz, edge_tangents[k + 1u].xyz, edge_tangents[k + 2u].xyz);
+}
+
+// Keeps G and its rates behind what the material leaves, for limits of stretch.
+fn point_keep_motion(t: u32, g: mat3x3f, rates: mat3x3f) {
+    let k = point_place(t) + POINT_MOTION;
+    for (var c = 0u; c < 3u; c++) {
+        edge_tangents[k + c] = vec4f(g[c], rates[0][c]);
+    }
+    edge_tangents[k + 3u] = vec4f(rates[1], rates[2].x);
+    edge_tangents[k + 4u] = vec4f(rates[2].yz, 0.0, 0.0);
+}
+
+fn point_kept_gradient(t: u32) -> mat3x3f {
+    let k = point_place(t) + POINT_MOTION;
+    return mat3x3f(edge_tangents[k].xyz, edge_tangents[k + 1u].xyz, edge_tangents[k + 2u].xyz);
+}
+
+fn point_kept_rates(t: u32) -> mat3x3f {
+    let k = point_place(t) + POINT_MOTION;
+    let first = vec3f(edge_tangents[k].w, edge_tangents[k + 1u].w, edge_tangents[k + 2u].w);
+    return mat3x3f(first, edge_tangents[k + 3u].xyz, vec3f(edge_tangents[k + 3u].w, edge_tangents[k + 4u].xy));
 }
 
 fn point_store(t: u32, p: QuadraturePoint) {

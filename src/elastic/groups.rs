@@ -110,7 +110,8 @@ impl TetGroups {
             [run.first_row + (tet - run.tets.start) * run.rows_of_tet, run.rows_of_tet]
         };
         // The law of a tangled body is elastic, as in `runs`.
-        let recovering = model.materials.iter().map(|material| Material { plasticity: None, ..material.recovering() });
+        let recovering =
+            model.materials.iter().map(|material| Material { plasticity: None, stretch_limits: None, ..material.recovering() });
         let frame = |tet: usize| tangled.frame(&model.tets[tet]);
         let body_of = |tet: usize| model.node_bodies[model.tets[tet].nodes[0] as usize];
         let materials: Vec<Material> = model.materials.iter().copied().chain(recovering).collect();

@@ -32,7 +32,7 @@ pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces
 pub use energy::ForcesMemory;
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;
-pub use range::{BeyondRange, beyond_range};
+pub use range::{BeyondRange, beyond_range, most_strained};
 pub use recovery::{MeanDeformation, frames, mean_deformation, patience};
 pub use registers::{Iterate, NodeMotion, gather_motions};
 pub use rest_body::{RestBody, RestShape};

@@ -4,7 +4,7 @@ use super::*;
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::element::ElementKind;
-use crate::material::{Material, MaterialModel, Plasticity};
+use crate::material::{Material, MaterialModel, Plasticity, StretchLimits};
 use crate::math::{Mat3, Quat, Vec3};
 use crate::mesh::{TetMesh, shapes};
 use crate::model::{Loads, Model, ModelBuilder, Params, SoftBody, State};
@@ -40,6 +40,13 @@ fn block() -> TetMesh {
 
 fn kinds_and_models() -> impl Iterator<Item = (ElementKind, MaterialModel)> {
     ElementKind::ALL.into_iter().flat_map(|(_, kind)| MaterialModel::ALL.iter().map(move |model| (kind, *model)))
+}
+
+/// What stretches beyond some limits, of several models and kinds.
+fn limited() -> impl Iterator<Item = (ElementKind, Material)> {
+    let limits = StretchLimits::new(Some(0.95), Some(1.1));
+    let with_limits = move |model| Material { stretch_limits: limits, ..material(model, 0.45) };
+    kinds_and_models().map(move |(kind, model)| (kind, with_limits(model)))
 }
 
 fn displaced(model: &Model, f: impl Fn(&Vec3) -> Vec3) -> State {
@@ -173,6 +180,27 @@ fn forces_are_minus_the_gradient_of_the_energy() {
     }
 }
 
+/// So they are beyond limits of stretch, where the material is stiffer by far, and what flows has them too.
+#[test]
+fn limits_have_the_forces_of_their_energy() {
+    for (kind, material) in limited() {
+        let flow = Plasticity { yield_strain: 0.02, creep: 0.0, max_strain: 0.5 };
+        for plasticity in [None, Some(flow)] {
+            let of = |material: Material| model_of(kind, Material { plasticity, ..material }, block(), |_| false);
+            let (model, free) = (of(material), of(Material { stretch_limits: None, ..material }));
+            let state = displaced(&model, |x| STRAIN * x + random((x.norm() * 1e4) as usize) * 0.005);
+            let worst = error_of_forces(&model, &state);
+            assert!(worst < 1e-5, "{kind:?} {:?}: {worst:e}", material.model);
+            let [with, without] = [&model, &free].map(|model| strain_energy(model, &state));
+            assert!(with > 1.2 * without, "{kind:?} {:?}: {with} {without}", material.model);
+            // Within them nothing changes, to the bit.
+            let within = displaced(&model, |x| x * 1.01);
+            assert!(forces(&model, &within) == forces(&free, &within), "{kind:?} {:?}", material.model);
+            assert_eq!(strain_energy(&model, &within), strain_energy(&free, &within));
+        }
+    }
+}
+
 /// At rest the matrix is the derivative of the forces, and the impulse of velocities is that of the matrix.
 #[test]
 fn the_matrix_is_the_derivative_of_the_forces() {
@@ -214,8 +242,10 @@ fn the_matrix_is_the_derivative_of_the_forces() {
 #[test]
 fn the_matrix_is_positive() {
     let params = Params { time_step: DT, ..Params::default() };
-    for (kind, constitutive) in kinds_and_models() {
-        let model = model_of(kind, material(constitutive, 0.49), block(), |_| false);
+    let unlimited = kinds_and_models().map(|(kind, constitutive)| (kind, material(constitutive, 0.49)));
+    for (kind, material) in unlimited.chain(limited()) {
+        let constitutive = material.model;
+        let model = model_of(kind, material, block(), |_| false);
         for noise in [0.01, 0.1, 0.4] {
             let state = displaced(&model, |x| x + random((x.norm() * 1e4) as usize) * noise);
             let a = assembled(&model, &state, &params);
@@ -382,8 +412,10 @@ fn embedded_points_follow_affine_motions() {
 /// and kind, where frames follow.
 #[test]
 fn gains_on_a_way_are_differences_of_energies_and_have_the_forces_for_slope() {
-    for (kind, material_model) in kinds_and_models() {
-        let model = model_of(kind, material(material_model, 0.45), block(), |_| false);
+    let unlimited = kinds_and_models().map(|(kind, constitutive)| (kind, material(constitutive, 0.45)));
+    for (kind, material) in unlimited.chain(limited()) {
+        let material_model = material.model;
+        let model = model_of(kind, material, block(), |_| false);
         let turn = Quat::from_scaled_axis(Vec3::new(0.2, -0.4, 0.3)).to_rotation_matrix();
         let start = displaced(&model, |x| turn * (Mat3::new(1.1, 0.1, 0.0, -0.05, 0.9, 0.1, 0.0, 0.05, 1.05) * x));
         let along: Vec<Vec3> = (0..model.n_nodes()).map(|k| random(k) * 0.05).collect();

@@ -1,73 +1,26 @@
 //! The pass over elements of several tets, whose points share one volume change.
 
+mod blocks;
 mod energy;
 
 use std::array::from_fn;
 use std::ops::Range;
 
-use bytemuck::cast_slice;
 use pulp::{Arch, Simd, WithSimd};
+
+pub use blocks::{EdgeBlock, EdgeBlocks};
 
 use super::flow::Flow;
 use super::registers::{Iterate, LANES, MAX_STATE_ROWS, NodeMotion, load, load_rows, store};
 use super::rotation::{self, Quaternion};
 use crate::element::{Element, Patch};
-use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, PLASTIC_ROWS, Tangent, Visitor, plastic_change};
+use crate::material::{
+    Constitutive, ConstitutiveModel, Deformation, Material, PLASTIC_ROWS, StretchLimit, Tangent, Visitor, plastic_change,
+};
 use crate::math::lanes::{Lanes, Matrix, Row, Vector, dot, plus, plus_identity, scaled, times_vector};
 
 /// Groups that a thread takes at once.
 const CHUNK: usize = 16;
-
-/// The columns of a block, each followed by a zero.
-pub type EdgeBlock<T> = [[T; 4]; 3];
-
-/// Blocks in f64 or in f32.
-pub enum EdgeBlocks<'a> {
-    Double(&'a mut [EdgeBlock<f64>]),
-    Single(&'a mut [EdgeBlock<f32>]),
-}
-
-impl EdgeBlocks<'_> {
-    fn split_at(self, place: usize) -> [Self; 2] {
-        match self {
-            Self::Double(blocks) => {
-                let (before, after) = blocks.split_at_mut(place);
-                [Self::Double(before), Self::Double(after)]
-            }
-            Self::Single(blocks) => {
-                let (before, after) = blocks.split_at_mut(place);
-                [Self::Single(before), Self::Single(after)]
-            }
-        }
-    }
-
-    /// Writes the block of the first `n` lanes, given by columns, to places that are `stride` apart.
-    #[inline(always)]
-    fn set<S: Simd>(&mut self, first: usize, stride: usize, n: usize, block: &Matrix<S>, zero: Lanes<S>) {
-        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = *block;
-        let a = Lanes::separate([ax, ay, az, zero]);
-        let b = Lanes::separate([bx, by, bz, zero]);
-        let c = Lanes::separate([cx, cy, cz, zero]);
-        let (a, b, c) = (rows_of::<S>(&a), rows_of::<S>(&b), rows_of::<S>(&c));
-        for lane in 0..n.min(S::F64_LANES) {
-            let place = first + lane * stride;
-            match self {
-                Self::Double(blocks) => blocks[place] = [a[lane], b[lane], c[lane]],
-                Self::Single(blocks) => blocks[place] = [single(&a[lane]), single(&b[lane]), single(&c[lane])],
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn rows_of<S: Simd>(registers: &[S::f64s; 4]) -> &[[f64; 4]] {
-    cast_slice(registers)
-}
-
-#[inline(always)]
-fn single(column: &[f64; 4]) -> [f32; 4] {
-    [column[0] as f32, column[1] as f32, column[2] as f32, column[3] as f32]
-}
 
 /// The constants of all elements of a kind in groups of [`LANES`]. No group has elements of two materials.
 #[derive(Clone, Debug)]
@@ -109,6 +62,8 @@ struct Part {
     stiffness_damping: f64,
     /// The frame in which all points answer, where it is not their own.
     frame: Option<Quaternion>,
+    /// What is laid over the model.
+    stretch_limit: Option<StretchLimit>,
 }
 
 /// What the pass writes for some consecutive elements.
@@ -166,6 +121,7 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
                     flow: material.plasticity.map(|rule| Flow { rule, material: constitutive }),
                     stiffness_damping: material.stiffness_damping,
                     frame: frame(&same[0]),
+                    stretch_limit: material.stretch_limits.map(|_| StretchLimit::new(material)),
                 });
                 begin += patches.len();
             }
@@ -182,7 +138,15 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
     fn pass_parts(&self, inputs: Inputs, parts: &[Part], outputs: Outputs) {
         match parts {
             [] => {}
-            [part] => part.material.visit(OfPart { groups: self, part, inputs, outputs: outputs.from(part, N) }),
+            [part] => {
+                let mut outputs = outputs.from(part, N);
+                part.material.visit(OfPart { groups: self, part, inputs, outputs: outputs.all(), adds: false });
+                // Of what is remembered, the limit takes what the model left.
+                if let Some(limit) = part.stretch_limit {
+                    let inputs = Inputs { follow: false, ..inputs };
+                    OfPart { groups: self, part, inputs, outputs, adds: true }.visit(limit);
+                }
+            }
             _ => {
                 let (before, after) = parts.split_at(parts.len() / 2);
                 let [outputs, outputs_after] = outputs.split_at(&after[0], N);
@@ -193,6 +157,11 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
 }
 
 impl Outputs<'_> {
+    fn all(&mut self) -> Outputs<'_> {
+        let Self { firsts, rotations, states, forces, edges } = self;
+        Outputs { firsts: *firsts, rotations, states, forces, edges: edges.all() }
+    }
+
     /// Those before a part and those from it on.
     fn split_at(self, part: &Part, nodes: usize) -> [Self; 2] {
         let [first_patch, first_tet, first_row] = self.firsts;
@@ -236,6 +205,8 @@ struct OfPart<'a, const N: usize, const P: usize> {
     part: &'a Part,
     inputs: Inputs<'a>,
     outputs: Outputs<'a>,
+    /// Forces and blocks are added to what is there.
+    adds: bool,
 }
 
 impl<const N: usize, const P: usize> Visitor for OfPart<'_, N, P> {
@@ -256,7 +227,7 @@ impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { model, of: OfPart { groups, part, inputs, mut outputs } } = self;
+        let Self { model, of: OfPart { groups, part, inputs, mut outputs, adds } } = self;
         let reach = Lanes::splat(simd, part.stiffness_damping) + inputs.dt;
         let deviatoric = model.without_volume_energy();
         for (g, group) in groups.groups[part.groups.clone()].iter().enumerate() {
@@ -265,7 +236,7 @@ impl<M: ConstitutiveModel, const N: usize, const P: usize> WithSimd for Pass<'_,
                 let n = group.len.saturating_sub(first).min(S::F64_LANES);
                 if n > 0 {
                     let of = Register { group, lanes: [first, n], patch: g * LANES + first, part };
-                    register(simd, [&model, &deviatoric], reach, inputs, &of, &mut outputs);
+                    register(simd, [&model, &deviatoric], reach, inputs, &of, &mut outputs, adds);
                 }
             }
         }
@@ -408,6 +379,7 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     inputs: Inputs,
     of: &Register<N, P>,
     out: &mut Outputs,
+    adds: bool,
 ) {
     let [displacements, velocities] = of.motions(simd, inputs.motions);
     let zero = Lanes::splat(simd, 0.0);
@@ -504,7 +476,10 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
     let pressure = slope + ahead * curvature * change_rate * per_volume;
     for c in 0..N {
         let [x, y, z] = plus(&forces[c], -pressure, &swellings[c]);
-        of.store([x, y, z, zero], |lane, force| out.forces[(of.patch + lane) * N + c] = force);
+        of.store([x, y, z, zero], |lane, force| {
+            let place = &mut out.forces[(of.patch + lane) * N + c];
+            *place = if adds { std::array::from_fn(|k| place[k] + force[k]) } else { force };
+        });
     }
 
     let stiffening = curvature * per_volume * factor;
@@ -523,7 +498,8 @@ fn register<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
             for c in 0..3 {
                 block[c] = plus(&block[c], of_volume[c], &swellings[i]);
             }
-            out.edges.set(of.patch * n_edges + Patch::<N, P>::edge_number(i, j), n_edges, of.lanes[1], &block, zero);
+            let place = of.patch * n_edges + Patch::<N, P>::edge_number(i, j);
+            out.edges.set(place, n_edges, of.lanes[1], &block, zero, adds);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::iter::StepBy;
 use std::ops::Range;
 
-use super::stress::{gradient, state_rows};
+use super::stress::{deformation_gradient, gradient, state_rows};
 use crate::material::{Constitutive, ValidRange, Violation};
-use crate::math::Mat3;
-use crate::model::{Body, Model, State};
+use crate::math::{Mat3, Vec3};
+use crate::model::{Body, Model, State, Tet};
 
 /// A look goes to each eighth tet of a model, to other ones than the look before, and to all of a body only where more
 /// than a few of those are beyond. Of models up to [`FEW_TETS`] it goes to all.
@@ -61,7 +61,7 @@ pub fn beyond_range(model: &Model, state: &State, look: u64) -> Vec<BeyondRange>
         let mut worst = None::<(f64, usize, Mat3)>;
         for t in body.tets.clone().filter(|_| is_much([volume, beyond])) {
             let f = deformation_gradient(t);
-            let strain = if f.determinant() > 0.0 { (f.transpose() * f - Mat3::identity()).norm() } else { f64::INFINITY };
+            let strain = if f.determinant() > 0.0 { strain(&f) } else { f64::INFINITY };
             if !holds(t, &f) && worst.is_none_or(|(most, ..)| strain > most) {
                 worst = Some((strain, t, f));
             }
@@ -82,11 +82,23 @@ pub fn beyond_range(model: &Model, state: &State, look: u64) -> Vec<BeyondRange>
     model.bodies.iter().enumerate().filter(is_whole).filter_map(of_body).collect()
 }
 
+/// The tet of a body that is strained most, one whose strain is not finite first; they count from 0 in the body.
+pub fn most_strained(model: &Model, body: &Body, displacements: &[Vec3]) -> usize {
+    let of_tet = |tet: &Tet| Some(strain(&deformation_gradient(tet, displacements))).filter(|strain| strain.is_finite());
+    let strains = model.tets[body.tets.clone()].iter().map(|tet| of_tet(tet).unwrap_or(f64::INFINITY)).enumerate();
+    strains.reduce(|most, next| if next.1 > most.1 { next } else { most }).map_or(0, |(tet, _)| tet)
+}
+
+/// `|F^T F - I|` [-]
+fn strain(f: &Mat3) -> f64 {
+    (f.transpose() * f - Mat3::identity()).norm()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::material::{Material, MaterialModel, Plasticity};
-    use crate::math::{Quat, Vec3};
+    use crate::math::Quat;
     use crate::mesh::shapes;
     use crate::model::{ModelBuilder, SoftBody};
 

@@ -3,10 +3,16 @@
 //! Elements in their own frames ([`crate::material::Material::recovering`]) take most bodies back, and look elastic.
 //! But what is closed, a ring that is wound twice or a tube inside out, may come to rest with every element upright and
 //! about as large as at rest. A body that is still tangled after its [`patience`] therefore answers in one frame R, the
-//! rotation nearest to the mean of F over its volume: nothing but a motion of its rest shape is an equilibrium then.
-//! Without loads the strain `sym(R^T F) - I` of an equilibrium is 0, as the energy is convex in the positions where R
-//! stays, so `R^T F = I + W` with the same antisymmetric W everywhere; `R^T mean(F) = I + W` is symmetric, as R is
-//! nearest to the mean; hence W = 0 and F = R. What is fixed, or pressed by others, may hold it elsewhere.
+//! rotation that brings its rest shape nearest to it: it makes the sum of `m |x - R X|^2` least, x and X counted from
+//! centres of mass, so that `R^T sum(m x X^T)` is symmetric [Müller 2005]. Nothing but a motion of its rest shape is an
+//! equilibrium then. Without loads the strain `sym(R^T F) - I` of an equilibrium is 0, as the energy is convex in the
+//! positions where R stays, so `R^T F = I + W` with the same antisymmetric W everywhere. With S the sum of `m X X^T`,
+//! `(I + W) S` is then symmetric, `W S + S W = 0`, and W = 0 as S is positive. What is fixed, or pressed by others, may
+//! hold it elsewhere.
+//!
+//! In a frame that is not that of each element, forces turn the body. A free one is not turned (`step::keep_spin`): it
+//! is given accelerations `a × x` besides. They hold it nowhere: their work on the way to the rest shape, the sum of
+//! `m (a × x) (R X - x)`, is 0 by the choice of R, where that of the elastic forces is at least the energy.
 
 use super::rotation::Quaternion;
 use super::stress::{gradient, nearest_rotation};
@@ -26,7 +32,7 @@ pub fn patience(model: &Model, body: &Body) -> f64 {
 /// How a body is deformed as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct MeanDeformation {
-    /// R, det R = +1: the rotation nearest to the mean of F over the volume at rest.
+    /// R, det R = +1: the rotation that brings the rest shape nearest to the body, each of its masses counted.
     pub rotation: Mat3,
     /// The root of the mean of `|F - R|^2` [-]: 0 at rest, 2 of a thin ring that is twisted by one turn.
     pub distance: f64,
@@ -42,9 +48,24 @@ pub fn mean_deformation(model: &Model, body: &Body, displacements: &[Vec3]) -> O
         volume += tet.volume;
     }
     let mean = sum / volume;
-    let rotation = if mean.iter().all(|x| x.is_finite()) { nearest_rotation(&mean)? } else { return None };
+    let rotation = nearest_frame(model, body, displacements)?;
     let squared = squares / volume - 2.0 * rotation.dot(&mean) + 3.0;
     Some(MeanDeformation { rotation, distance: squared.max(0.0).sqrt() })
+}
+
+/// The rotation that brings the rest shape nearest to a body.
+fn nearest_frame(model: &Model, body: &Body, displacements: &[Vec3]) -> Option<Mat3> {
+    let nodes = || body.nodes.clone().map(|node| (model.node_masses[node], model.rest_positions[node], displacements[node]));
+    let [rest_center, shift] = nodes().fold([Vec3::zeros(); 2], |[rest, shift], (m, x, u)| [rest + x * m, shift + u * m]);
+    let (rest_center, shift) = (rest_center / body.mass, shift / body.mass);
+    let (mut moments, mut squares) = (Mat3::zeros(), 0.0);
+    for (m, rest, displacement) in nodes() {
+        let arm = rest - rest_center;
+        moments += (arm + displacement - shift) * arm.transpose() * m;
+        squares += arm.norm_squared() * m;
+    }
+    let moments = moments / squares;
+    if moments.iter().all(|x| x.is_finite()) { nearest_rotation(&moments) } else { None }
 }
 
 /// The frame of each body that answers in one; none at all where no body does.

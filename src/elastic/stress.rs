@@ -35,9 +35,7 @@ pub fn strain_energy(model: &Model, state: &State) -> f64 {
             for (tet, rows) in model.tets[body.tets.clone()].iter().zip(&rows[body.tets.clone()]) {
                 let m = tet.material as usize;
                 let deformed = Deformed::of_tet(tet, &model.materials[m], &state.displacements, rows);
-                let beyond =
-                    |at: &Deformation<Scalar>| limits[m].map_or(0.0, |limit| limit.energy(Lanes::from(1.0), &limit.kinematics(at)).into());
-                energy += tet.volume * deformed.ask(|at| constitutive[m].energy(at) + beyond(at)).unwrap_or(f64::NAN);
+                energy += tet.volume * deformed.ask(|at| constitutive[m].energy(at) + energy_beyond(limits[m], at)).unwrap_or(f64::NAN);
             }
             continue;
         }
@@ -93,11 +91,11 @@ fn patch_parts<const N: usize, const P: usize>(
 ) -> Option<[f64; 2]> {
     let (mut change, mut energy) = (0.0, 0.0);
     let constitutive = Constitutive::new(material);
-    let deviatoric = constitutive.without_volume_energy();
+    let (deviatoric, limit) = (constitutive.without_volume_energy(), limit(material));
     for p in 0..patch.n_points() {
         let deformed = Deformed::of_point(&patch_gradient(patch, p, displacements), material, rows[patch.tets().start + p]);
         change += patch.volumes[p] * deformed.ask(|at| constitutive.volume_change(at).0)?;
-        energy += patch.volumes[p] * deformed.ask(|at| deviatoric.energy(at))?;
+        energy += patch.volumes[p] * deformed.ask(|at| deviatoric.energy(at) + energy_beyond(limit, at))?;
     }
     Some([change / patch.volume(), energy])
 }
@@ -133,11 +131,12 @@ fn patch_stresses<const N: usize, const P: usize>(
     let material = &model.materials[patch.material as usize];
     let constitutive = Constitutive::new(material);
     let parts = patch_parts(patch, material, displacements, rows);
-    let deviatoric = constitutive.without_volume_energy();
+    let (deviatoric, limit) = (constitutive.without_volume_energy(), limit(material));
     let of_tet = |(tet, rows): (&Tet, &&[[f64; 4]])| {
         let [_, pressure, _] = constitutive.volume_energy(parts?[0]);
         let deformed = Deformed::of_tet(tet, material, displacements, rows);
-        let piola = deformed.ask(|at| deviatoric.stress(at) + constitutive.volume_change(at).1 * pressure)?;
+        let stress = |at: &Deformation<Scalar>| deviatoric.stress(at) + constitutive.volume_change(at).1 * pressure;
+        let piola = deformed.ask(|at| stress(at) + stress_beyond(limit, at))?;
         to_cauchy(&piola, &(deformed.gradient + Mat3::identity()))
     };
     model.tets[patch.tets()].iter().zip(&rows[patch.tets()]).map(of_tet).collect()
@@ -157,6 +156,16 @@ fn limit(material: &Material) -> Option<StretchLimit> {
     material.stretch_limits.map(|_| StretchLimit::new(material))
 }
 
+/// Energy density of what is beyond limits of stretch [J/m^3].
+fn energy_beyond(limit: Option<StretchLimit>, at: &Deformation<Scalar>) -> f64 {
+    limit.map_or(0.0, |limit| limit.energy(Lanes::from(1.0), &limit.kinematics(at)).into())
+}
+
+/// First Piola-Kirchhoff stress of the same [Pa].
+fn stress_beyond(limit: Option<StretchLimit>, at: &Deformation<Scalar>) -> Mat3 {
+    limit.map_or_else(Mat3::zeros, |limit| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(at))))
+}
+
 /// Cauchy stress [Pa] of a tet with the displacements [m] of all nodes: `sigma = P F^T / det F` with the first
 /// Piola-Kirchhoff stress P of its material, `rows` being what it remembers (as before any step if those are none).
 /// Elastic only, without damping.
@@ -166,12 +175,9 @@ fn limit(material: &Material) -> Option<StretchLimit> {
 pub fn cauchy_stress(tet: &Tet, materials: &[Material], displacements: &[Vec3], rows: &[[f64; 4]]) -> Option<Mat3> {
     let material = &materials[tet.material as usize];
     let (constitutive, limit) = (Constitutive::new(material), limit(material));
-    let beyond = |at: &Deformation<Scalar>| {
-        limit.map_or_else(Mat3::zeros, |limit| to_matrix(&limit.stress(Lanes::from(1.0), &limit.kinematics(at))))
-    };
     // sigma = P_e F_e^T / det F_e, as what is plastic has the determinant 1.
     let deformed = Deformed::of_tet(tet, material, displacements, rows);
-    to_cauchy(&deformed.ask(|at| constitutive.stress(at) + beyond(at))?, &(deformed.gradient + Mat3::identity()))
+    to_cauchy(&deformed.ask(|at| constitutive.stress(at) + stress_beyond(limit, at))?, &(deformed.gradient + Mat3::identity()))
 }
 
 fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {

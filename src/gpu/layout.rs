@@ -93,8 +93,9 @@ shared_struct! {
         volume: f32,
         /// Beta [s].
         stiffness_damping: f32,
+        /// 1 where its material has limits of stretch, else 0.
+        has_limits: u32,
         pad_0: u32,
-        pad_1: u32,
     }
 }
 

@@ -15,6 +15,7 @@ use super::readback::{ReadbackBuffer, Stopwatch, read};
 use super::staging::UploadStaging;
 use super::tiles::{CORES_OF_DEVICE, Tiles};
 use super::upload::{Groups, controls, params_data, upload_model_unless};
+use crate::body::BodyRef;
 use crate::budget::TET_WORK;
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
@@ -238,7 +239,7 @@ impl GpuStepper {
             encoder = self.encoder();
         };
         if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
-            return Err(self.not_finite(fault));
+            return Err(self.not_finite(fault, params.time_step));
         }
         self.learn(&watched);
         self.count_bytes(params, loads, &controls);
@@ -263,7 +264,7 @@ impl GpuStepper {
     }
 
     /// Takes the step back and says where it failed; `fault` as `shaders/elastic/update.wgsl` leaves it.
-    fn not_finite(&mut self, fault: u32) -> StepError {
+    fn not_finite(&mut self, fault: u32, dt: f64) -> StepError {
         let n = self.model.n_nodes();
         let (what, node) = match fault {
             // The solve stopped at its start: look where.
@@ -274,8 +275,12 @@ impl GpuStepper {
             _ => ("the velocity", n - fault as usize),
         };
         self.roll_back();
-        let body = self.model.bodies[self.model.node_bodies[node] as usize].name.clone();
-        StepError::NotFinite { what, body, step: self.step }
+        let (model, step) = (self.model.clone(), self.step);
+        let body = BodyRef::Deformable(model.node_bodies[node]);
+        match self.state() {
+            Ok(state) => StepError::not_finite(what, &model, body, state, dt, step),
+            Err(error) => error,
+        }
     }
 
     /// Iterations in one submission: short enough that drawing on the same queue never waits long.

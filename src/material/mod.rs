@@ -60,9 +60,10 @@ pub struct Material {
 pub const DEGENERATION_ROWS: usize = 1;
 
 impl Material {
-    /// It has limits of stretch or a degeneration ratio, which elements of several tets do not know.
+    /// It has a degeneration ratio, which elements of several tets do not know: what has collapsed is told by the features
+    /// of a tet.
     pub fn is_for_linear_tets(&self) -> bool {
-        self.stretch_limits.is_some() || self.degeneration_ratio.is_some()
+        self.degeneration_ratio.is_some()
     }
 }
 

@@ -149,9 +149,11 @@ fn message(fault: Fault, file: Option<&str>) -> String {
                            method = \"voxel\", or a box"
                 .into()
         }
-        Fault::Linear => "a material that has limits of stretch (min_stretch, max_stretch) or a degeneration_ratio needs tets that are elements of their \
-                         own; take element = \"linear\", or remove those values"
-            .into(),
+        Fault::Linear => {
+            "a material that has a degeneration_ratio needs tets that are elements of their own; take element = \"linear\", or remove \
+                         that value"
+                .into()
+        }
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),
         Fault::Outside { vertex, distance } => of_file(format!(
             "vertex {vertex} is {distance:.2e} m outside the tets of the body; give a surface that is near the drawn one, in the same \

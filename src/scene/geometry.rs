@@ -58,7 +58,7 @@ pub enum Fault {
     UnknownBuiltin,
     /// Averaged elements are asked for, and there are no cells of a lattice.
     NoCells,
-    /// Elements of several tets are asked for, of a material that has limits of stretch or a degeneration ratio.
+    /// Elements of several tets are asked for, of a material that has a degeneration ratio.
     Linear,
     /// A vertex of a collision surface so far [m] out of the tets that it cannot be meant.
     Outside {
@@ -122,7 +122,8 @@ impl Made {
     }
 }
 
-/// From this ratio of Poisson on linear tets lock: they bend far too little (`materials-study.md` 0.7).
+/// From this ratio of Poisson on linear tets lock: they bend far too little (`materials-study.md` 0.7). What flows keeps
+/// its volume, so they lock at any: a ball meets half as much force again in clay of nu 0.3 as in tets of ten nodes.
 const LOCKING: f64 = 0.4;
 
 /// What the scene says about the elements of a body.
@@ -130,7 +131,7 @@ const LOCKING: f64 = 0.4;
 struct Elements {
     asked: Option<ElementKind>,
     locks: bool,
-    /// Some tets have limits of stretch or a degeneration ratio, which tets that are elements alone know.
+    /// Some tets have a degeneration ratio, which tets that are elements alone know.
     is_linear: bool,
 }
 
@@ -138,7 +139,7 @@ impl Elements {
     fn of(body: &BodyContent) -> Self {
         match &body.role {
             Role::Deformable { material, regions, element, .. } => {
-                let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING;
+                let locks = |named: &NamedMaterial| named.material.poisson_ratio >= LOCKING || named.material.plasticity.is_some();
                 let is_linear = |named: &NamedMaterial| named.material.is_for_linear_tets();
                 let any = |of: &dyn Fn(&NamedMaterial) -> bool| {
                     of(material) || regions.iter().filter_map(|region| region.material.as_ref()).any(of)

@@ -36,10 +36,9 @@ impl Simulation {
             bodies.flat_map(|body| &model.tets[body.tets.clone()]).any(|tet| tet.material == place)
         };
         if let Some(model) = &changed {
-            let limited = (0..).zip(&model.materials).filter(|(_, material)| material.is_for_linear_tets());
-            if limited.into_iter().any(|(place, _)| is_of_patches(model, place)) {
-                let fault = "what has limits of stretch or a degeneration ratio needs element = \"linear\", which is chosen at the start"
-                    .to_owned();
+            let for_linear = (0..).zip(&model.materials).filter(|(_, material)| material.is_for_linear_tets());
+            if for_linear.into_iter().any(|(place, _)| is_of_patches(model, place)) {
+                let fault = "what has a degeneration ratio needs element = \"linear\", which is chosen at the start".to_owned();
                 return Err(CommandError::BadMaterial {
                     name: materials.last().map(|named| named.name.clone()).unwrap_or_default(),
                     fault,

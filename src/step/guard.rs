@@ -125,7 +125,7 @@ fn common_velocity(model: &Model, body: &Body, velocity: impl Fn(usize) -> Vec3)
 }
 
 /// A contact or a joint pushes or pulls the body.
-fn is_touched(model: &Model, body: &Body, contacts: &[Constraint]) -> bool {
+pub(super) fn is_touched(model: &Model, body: &Body, contacts: &[Constraint]) -> bool {
     let number = model.bodies.partition_point(|other| other.nodes.start < body.nodes.start);
     let own = BodyRef::Deformable(number as u32);
     contacts.iter().any(|contact| contact.bodies.contains(&own) && (contact.law.is_bilateral() || contact.is_active()))

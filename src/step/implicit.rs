@@ -9,6 +9,7 @@ use super::hanging::Hanging;
 use super::limit::{Limited, Limiter};
 use super::newton::{Newton, Next};
 use super::predict::{free_fall, predict_positions};
+use super::spin::keep_spin;
 use super::{Backend, Clock, StepError, StepInputs, StepReport, Stepper, SurfacePositions, Work, check_cancelled};
 use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, COVER_WORK, SEARCH_WORK, TET_WORK};
@@ -281,9 +282,17 @@ impl<B: Backend> Solve<'_, B> {
         Ok(Solved::Accepted)
     }
 
-    /// Solves the islands as they are, again and again where Newton's method asks for it, and holds back what gains
-    /// energy.
+    /// Solves the islands as they are; what is tangled is not turned by that.
     fn solve_islands(&mut self) -> Result<Islands, StepError> {
+        let solved = self.solve_equations()?;
+        let Work { found, dv, .. } = &mut *self.work;
+        let is_turned_back = solved != Islands::BudgetExceeded && keep_spin(&self.step, found, dv);
+        Ok(if is_turned_back { Islands::HeldBack } else { solved })
+    }
+
+    /// Solves the equations of all islands, again and again where Newton's method asks for it, and holds back what gains
+    /// energy.
+    fn solve_equations(&mut self) -> Result<Islands, StepError> {
         let Self { step, newton, detection, backend, work, report, .. } = self;
         let StepInputs { model, params, loads, .. } = *step;
         loop {
@@ -294,8 +303,9 @@ impl<B: Backend> Solve<'_, B> {
             if loads.budget.is_exceeded() {
                 return Ok(Islands::BudgetExceeded);
             }
-            if let Some(body) = not_finite(model, &work.dv) {
-                return Err(StepError::NotFinite { what: "the velocity", body, step: loads.step });
+            if let Some(unknown) = work.dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite())) {
+                let body = model.body_of_unknown(unknown);
+                return Err(StepError::not_finite("the velocity", model, body, step.state, params.time_step, loads.step));
             }
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
                 return Err(StepError::NotConverged { step: loads.step });
@@ -410,12 +420,6 @@ fn keep_poses(model: &Model, state: &mut State, outgrown: &[BodyRef]) {
             state.later_poses[body] = Some(Arc::new(LaterPose::of(model, state, body)));
         }
     }
-}
-
-/// Name of the first body with a velocity that is not finite.
-fn not_finite(model: &Model, dv: &[Vec3]) -> Option<String> {
-    let unknown = dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite()))?;
-    Some(model.body_name(model.body_of_unknown(unknown)).to_owned())
 }
 
 impl<B: Backend> Stepper for ImplicitStepper<B> {

@@ -11,6 +11,7 @@ mod newton;
 mod potential;
 mod predict;
 mod report;
+mod spin;
 mod work;
 
 pub use choose::{Choice, choose};
@@ -27,17 +28,22 @@ pub use work::{IslandWork, Work};
 use std::any::Any;
 use std::sync::Arc;
 
+use crate::body::BodyRef;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::contact::generate::Detection;
-use crate::elastic::Quaternion;
+use crate::elastic::{Quaternion, most_strained};
 use crate::geometry::{Bvh, Candidates, Mesh};
 use crate::math::Vec3;
 use crate::model::{ContactMethod, HeldPoint, Loads, Model, Params, State};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    #[error("{what} is not finite after step {step} (body \"{body}\"); the state before the step was kept. Try a smaller time step")]
-    NotFinite { what: &'static str, body: String, step: u64 },
+    /// `tet`: the most strained element where the step would have begun, from 0 in its body; none of a rigid body.
+    #[error(
+        "{what} is not finite after step {step} (body \"{body}\"{}); the state before the step was kept. Try a smaller time step",
+        most_strained_told(*tet)
+    )]
+    NotFinite { what: &'static str, body: String, tet: Option<usize>, step: u64 },
     #[error(
         "the device was lost during step {step}: {reason}. The state before the step was kept; restart on another adapter or with --backend cpu"
     )]
@@ -53,9 +59,9 @@ pub enum StepError {
     )]
     GainsEnergy { body: String, tet: usize, step: u64 },
     #[error(
-        "Newton's method left \"{body}\" with a residual of {residual:.1e} after {iterations} iterations of step {step}; the state before the step was kept. Try a smaller time step, a larger newton_tolerance, or integration = \"semi_implicit\""
+        "Newton's method left \"{body}\" with a residual of {residual:.1e} after {iterations} iterations of step {step}, the largest at its tet {tet} (the first is 0); the state before the step was kept. Try a smaller time step, a larger newton_tolerance, or integration = \"semi_implicit\""
     )]
-    NewtonFailed { body: String, residual: f64, iterations: u32, step: u64 },
+    NewtonFailed { body: String, tet: usize, residual: f64, iterations: u32, step: u64 },
     #[error("the contacts of step {step} do not fit on the device: {reason}. The state before the step was kept; use --backend cpu")]
     DeviceTooSmall { step: u64, reason: String },
     #[error("step {step} was cancelled; the state before the step was kept")]
@@ -63,17 +69,27 @@ pub enum StepError {
 }
 
 impl StepError {
+    /// [`Self::NotFinite`] in a step of `dt` [s] from `state`. The elements are looked at where they answer in it: where
+    /// their velocities lead.
+    pub fn not_finite(what: &'static str, model: &Model, body: BodyRef, state: &State, dt: f64, step: u64) -> Self {
+        let ahead = || state.displacements.iter().zip(&state.velocities).map(|(u, v)| u + v * dt).collect::<Vec<Vec3>>();
+        let tet = body.is_deformable().then(|| most_strained(model, &model.bodies[body.index()], &ahead()));
+        Self::NotFinite { what, body: model.body_name(body).to_owned(), tet, step }
+    }
+
     /// What went wrong, as the end of a sentence, for steps that are taken back and halved.
     pub fn cause(&self) -> String {
         match self {
-            Self::NotFinite { what, body, .. } => format!("{what} of “{body}” was not finite"),
+            Self::NotFinite { what, body, tet, .. } => format!("{what} of “{body}” was not finite{}", most_strained_told(*tet)),
             Self::Crossing { a, b, .. } if a == b => format!("“{a}” would have passed through itself"),
             Self::Crossing { a, b, .. } => format!("“{a}” and “{b}” would have passed through each other"),
             Self::NotConverged { .. } => "its contacts were not solved to their tolerance".into(),
             Self::GainsEnergy { body, tet, .. } => {
                 format!("“{body}” would have gained energy, most of it in its tet {tet} (the first is 0)")
             }
-            Self::NewtonFailed { body, .. } => format!("Newton's method did not find the end of “{body}”"),
+            Self::NewtonFailed { body, tet, .. } => {
+                format!("Newton's method did not find the end of “{body}”, least of all at its tet {tet} (the first is 0)")
+            }
             Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => self.to_string(),
         }
     }
@@ -89,6 +105,10 @@ impl StepError {
             Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => false,
         }
     }
+}
+
+fn most_strained_told(tet: Option<usize>) -> String {
+    tet.map_or_else(String::new, |tet| format!(", most strained in its tet {tet} (the first is 0)"))
 }
 
 /// An error once the step shall end. A step asks at its start, after each search and each round of relinearisation.

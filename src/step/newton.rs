@@ -19,14 +19,13 @@
 
 use super::potential::{Potential, gather_impulses};
 use super::{StepError, StepInputs, StepReport};
-use crate::body::BodyRef;
 use crate::contact::Constraint;
 use crate::contact::islands::{Island, Islands};
 use crate::contact::methods::cwc::elastic_tolerance;
 use crate::elastic::{self, Forces, ForcesMemory, NodeMotion, Quaternion, SECOND_ORDER, gather_motions, grab_factor, right_hand_side};
 use crate::element::ElementKind;
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, Body, Grab, HeldPoint, Integration, Model, Params, State};
+use crate::model::{AcceptancePolicy, Body, Grab, HeldPoint, Integration, Model, Params, State, Tet};
 use crate::sparse::{RankOne, Segment};
 
 /// Iterations after which a smaller step is a better answer.
@@ -134,7 +133,9 @@ impl Newton {
         self.iterate.extend(state.rigid_bodies.iter().flat_map(|rigid| [-rigid.velocity, -rigid.angular_velocity]));
         self.second_order.clear();
         let is_second = params.integration == Integration::Bdf2;
-        self.second_order.extend((0..model.bodies.len()).map(|body| is_second && state.history.serves(body, params.time_step)));
+        // What is tangled keeps its angular momentum by the positions of first order.
+        let serves = |body: usize| is_second && !state.tangled[body] && state.history.serves(body, params.time_step);
+        self.second_order.extend((0..model.bodies.len()).map(serves));
     }
 
     /// What the step is given at the present iterate.
@@ -191,9 +192,8 @@ impl Newton {
                 report.converged = false;
                 return Ok(Next::Done { is_cut: true });
             }
-            let body = islands.list[worst.1].segments.first().map_or(BodyRef::World, |segment| segment.body);
-            let body = model.body_name(body).to_owned();
-            return Err(StepError::NewtonFailed { body, residual: worst.0, iterations, step: loads.step });
+            let (body, tet) = self.worst_tet(model, &islands.list[worst.1]);
+            return Err(StepError::NewtonFailed { body, tet, residual: worst.0, iterations, step: loads.step });
         }
         self.params.tolerance = (FORCING * worst.0 * worst.0.min(1.0)).max(FORCING * params.newton_tolerance).min(FIRST);
         Ok(Next::Linearise)
@@ -311,6 +311,17 @@ impl Newton {
                 self.residual[node] -= change * (factor * model.node_masses[node]);
             }
         }
+    }
+
+    /// The body of an island with the node at which most of the residual is left, and a tet at that node, from 0 in the
+    /// body.
+    fn worst_tet(&self, model: &Model, island: &Island) -> (String, usize) {
+        let nodes = island.deformable().iter().flat_map(|segment| segment.unknowns.clone());
+        let worst = nodes.max_by(|a, b| self.residual[*a].norm_squared().total_cmp(&self.residual[*b].norm_squared()));
+        let Some(node) = worst else { return (String::new(), 0) };
+        let body = &model.bodies[model.node_bodies[node] as usize];
+        let has_it = |tet: &Tet| tet.nodes.contains(&(node as u32));
+        (body.name.clone(), model.tets[body.tets.clone()].iter().position(has_it).unwrap_or(0))
     }
 
     /// The residual of an island relative to its driving impulse [-].

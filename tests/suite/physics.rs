@@ -10,7 +10,7 @@ use pliant::mesh::{TetMesh, shapes};
 use pliant::model::{Loads, Model, Params, SoftBody, State};
 use pliant::scene::{self, Scene};
 use pliant::sim::Threaded;
-use pliant::step::Stepper;
+use pliant::step::{StepError, Stepper};
 
 use crate::lab::*;
 
@@ -405,4 +405,83 @@ fn the_same_run_on_the_device_has_the_same_bits() {
         stepper.state().unwrap().clone()
     };
     assert!(run() == run());
+}
+
+/// A step that cannot be computed is refused and names the element, from 0 in its body; the state stays. Of bodies that
+/// may touch and of those that may not, which are stepped in other ways on the device.
+#[test]
+fn a_step_that_is_not_finite_names_its_element() {
+    for &backend in Backend::ELASTIC {
+        for apart in [0.0, 0.2] {
+            let cube = |name: &str, x: f64| {
+                let mut mesh = shapes::box_tets(Vec3::repeat(0.1), [2; 3]);
+                mesh.positions.iter_mut().for_each(|p| p.x += x);
+                body(name, Material { model: MaterialModel::NeoHookean, ..rubber(1e5, 0.3) }, mesh)
+            };
+            let mut bodies = vec![cube("first", 0.0)];
+            if apart > 0.0 {
+                bodies.push(cube("second", apart));
+            }
+            bodies.iter_mut().for_each(|body| body.self_contact = false);
+            let model = model(bodies, vec![]);
+            assert_eq!(model.may_touch(), apart > 0.0);
+            let (last, mut stepper) = (model.bodies.last().unwrap(), backend.stepper(&model));
+            let node = last.nodes.start;
+            let mut state = State::initial(&model);
+            state.displacements[node].x = backend.pick(-1e160, -1e36);
+            stepper.set_state(&state).unwrap();
+            let before = stepper.state().unwrap().clone();
+            let error = stepper.step(&no_gravity(), &Loads::default()).unwrap_err();
+            let StepError::NotFinite { body, tet: Some(tet), .. } = &error else { panic!("{backend:?}: {error}") };
+            assert_eq!(body, &last.name);
+            assert!(model.tets[last.tets.start + tet].nodes.contains(&(node as u32)), "{backend:?}: {error}");
+            assert!(error.to_string().contains(&format!("most strained in its tet {tet} (the first is 0)")), "{error}");
+            assert!(error.may_halve() && *stepper.state().unwrap() == before);
+        }
+    }
+}
+
+/// A body that finds back to its shape keeps its angular momentum: a scrambled one does not come out of it spinning, and
+/// one that turned turns on. So it is in the frames of its elements, and in one frame, which the ring needs.
+#[test]
+fn what_finds_back_to_its_shape_keeps_its_spin() {
+    for &backend in Backend::CONTACT {
+        for (shape, spin) in [
+            (r#"{ type = "ring", radius = 0.09, width = 0.02, height = 0.02, segments = 18 }"#, 0.0),
+            (r#"{ type = "box", size = [0.2, 0.1, 0.1], cells = [4, 2, 2] }"#, 2.0),
+        ] {
+            let text = format!(
+                "format = 1\n[simulation]\ntime_step = 0.01\ngravity = [0.0, 0.0, 0.0]\n[material.soft]\nyoung_modulus = 1e5\n\
+                 stiffness_damping = 0.01\n[[body]]\nname = \"body\"\nmaterial = \"soft\"\nstart = \"scrambled\"\n\
+                 angular_velocity = [0.0, {spin:?}, 0.0]\nshape = {shape}\n"
+            );
+            let mut simulation = backend.simulation(&Scene::from_text("spin", "spin", &text, None, &[]).unwrap());
+            let model = simulation.model().clone();
+            // Angular momentum about the centre of mass, and the sum of what the nodes have, whichever way they go.
+            let mut spin = || {
+                let state = simulation.state().unwrap();
+                let nodes = || state.positions(&model).into_iter().zip(&state.velocities).zip(&model.node_masses);
+                let center = nodes().map(|((x, _), m)| x * *m).sum::<Vec3>() / model.bodies[0].mass;
+                let of_node = |((x, v), m): ((Vec3, &Vec3), &f64)| ((x - center).cross(v) * *m, (x - center).norm() * v.norm() * m);
+                let all: Vec<(Vec3, f64)> = nodes().map(of_node).collect();
+                let is_tangled = state.tangled[0];
+                let sums = (all.iter().map(|(l, _)| *l).sum::<Vec3>(), all.iter().map(|(_, l)| *l).sum::<f64>());
+                simulation.step().unwrap();
+                (sums, is_tangled)
+            };
+            let ((start, _), _) = spin();
+            let (mut steps, mut most, mut largest) = (1, 0.0_f64, 0.0_f64);
+            loop {
+                let ((now, of_all), is_tangled) = spin();
+                (most, largest) = (most.max((now - start).norm()), largest.max(of_all));
+                if !is_tangled {
+                    break;
+                }
+                steps += 1;
+                assert!(steps < 400, "{backend:?}: it is tangled still");
+            }
+            println!("{backend:?}, {shape}: tangled for {steps} steps, spin {start:?} changed by {most:.1e} of {largest:.1e} kg m²/s");
+            assert!(steps > 10 && most < 1e-9 * largest, "{backend:?}, {shape}: {most} of {largest}");
+        }
+    }
 }

@@ -28,8 +28,6 @@ gravity = [0.0, 0.0, 0.0]
 young_modulus = 1e5
 density = 1000.0
 stiffness_damping = 0.03
-# Air takes away the spin that frames leave to what was scrambled.
-mass_damping = 2.0
 [[body]]
 name = "body"
 material = "solid"

@@ -6,7 +6,7 @@ use crate::elastic::way::{IsQuadratic, Way};
 impl<const N: usize, const P: usize> PatchGroups<N, P> {
     /// The energy of all these elements is quadratic as a step takes it.
     pub fn are_quadratic(&self, tets: &Range<usize>) -> bool {
-        self.parts_of(tets).iter().all(|part| part.material.visit(IsQuadratic))
+        self.parts_of(tets).iter().all(|part| part.material.visit(IsQuadratic) && part.stretch_limit.is_none())
     }
 
     /// Adds the gain [J] of each element with some of `tets` to the first of its tets. `n_tets`: of all bodies.
@@ -25,7 +25,12 @@ impl<const N: usize, const P: usize> PatchGroups<N, P> {
     fn gains_of_parts(&self, way: Way, n_tets: usize, parts: &[Part], first: usize, gains: &mut [f64]) {
         match parts {
             [] => {}
-            [part] => part.material.visit(GainsOfPart { groups: self, part, way, n_tets, first, gains }),
+            [part] => {
+                part.material.visit(GainsOfPart { groups: self, part, way, n_tets, first, gains: &mut *gains });
+                if let Some(limit) = part.stretch_limit {
+                    GainsOfPart { groups: self, part, way, n_tets, first, gains }.visit(limit);
+                }
+            }
             _ => {
                 let (before, after) = parts.split_at(parts.len() / 2);
                 let middle = after[0].tets.start;

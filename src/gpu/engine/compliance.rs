@@ -2,6 +2,7 @@
 //! (`contact::driver`). Twin: `contact::methods::cwc`.
 
 use super::*;
+use crate::body::BodyRef;
 use crate::budget::Allowance;
 use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
 use crate::gpu::tiles::CORES_OF_DEVICE;
@@ -129,7 +130,8 @@ impl DeviceBackend {
         })?;
         let answer = self.settle(step, &tables, kind, report).map_err(|error| self.lost(&error))?;
         if let Some(body) = answer.fault() {
-            return Err(StepError::NotFinite { what: "the velocity", body: model.bodies[body].name.clone(), step: self.step });
+            let body = BodyRef::Deformable(body as u32);
+            return Err(StepError::not_finite("the velocity", model, body, step.state, step.params.time_step, self.step));
         }
         self.count_bytes(step, &tables, &answer);
         if let Some(rotations) = answer.rotations.as_ref() {

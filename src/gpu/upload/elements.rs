@@ -69,9 +69,14 @@ fn tet_data(tet: &Tet, material: &Material, rows: PlasticRows, n_rows: usize, fi
         role: TET_FOLLOWS,
         min_strain: limits.min.map_or(f32::MIN, |stretch| (stretch - 1.0) as f32),
         max_strain: limits.max.map_or(f32::MAX, |stretch| (stretch - 1.0) as f32),
-        limit_stiffness: material.stretch_limits.map_or(0.0, |_| 2.0 * StretchLimit::new(material).lame().mu * tet.volume) as f32,
+        limit_stiffness: limit_stiffness(material, tet.volume),
         plastic_row: if flows { (first_row + n_rows - PLASTIC_ROWS) as u32 } else { NONE },
     }
+}
+
+/// How stiff a volume is beyond the limits of stretch [J]; 0 where there are none.
+fn limit_stiffness(material: &Material, volume: f64) -> f32 {
+    material.stretch_limits.map_or(0.0, |_| 2.0 * StretchLimit::new(material).lame().mu * volume) as f32
 }
 
 /// What the elements of a patch are made of.
@@ -80,14 +85,15 @@ fn material_of<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Mode
 }
 
 fn keep_points<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, laws: Laws, tets: &mut [TetData]) {
-    let mu = material_of(patch, model, laws).lame().mu;
+    let material = material_of(patch, model, laws);
     for (k, tet) in tets[patch.tets()].iter_mut().enumerate() {
         tet.role = if tet.role == TET_TURNED { TET_TURNED_POINT } else { TET_POINT };
         if k < patch.n_points() {
-            tet.g1[3] = (mu * patch.volumes[k]) as f32;
+            tet.g1[3] = (material.lame().mu * patch.volumes[k]) as f32;
             tet.g2[3] = 0.0;
+            tet.limit_stiffness = limit_stiffness(&material, patch.volumes[k]);
         } else {
-            tet.model = NONE;
+            (tet.model, tet.limit_stiffness) = (NONE, 0.0);
         }
     }
 }
@@ -118,8 +124,8 @@ fn patch_data<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model
         lambda: material.lame().lambda as f32,
         volume: patch.volume() as f32,
         stiffness_damping: material.stiffness_damping as f32,
+        has_limits: u32::from(material.stretch_limits.is_some()),
         pad_0: 0,
-        pad_1: 0,
     }
 }
 

@@ -91,11 +91,12 @@ fn a_step_that_a_law_cannot_do_is_halved_and_its_element_is_named() {
     }
 }
 
-/// Elements of several tets begin to flow while they run, and spring back to where they have flowed; limits of stretch
-/// are for linear tets, which are chosen at the start.
+/// Elements of several tets begin to flow while they run, and spring back to where they have flowed, and stretch no
+/// further from now on; degeneration ratios are for linear tets, which are chosen at the start.
 #[test]
-fn elements_of_several_tets_flow_from_now_on() {
-    let mut simulation = simulation(BackendChoice::Cpu, BAR, &["body.bar.element=quadratic", "body.bar.shape.cells=[4,1,1]"]);
+fn elements_of_several_tets_flow_and_stiffen_from_now_on() {
+    let bar = || simulation(BackendChoice::Cpu, BAR, &["body.bar.element=quadratic", "body.bar.shape.cells=[4,1,1]"]);
+    let mut simulation = bar();
     steps(&mut simulation, 10);
     let flow = Plasticity { yield_strain: 0.005, creep: 50.0, max_strain: 1.0 };
     simulation.apply(&Command::SetMaterial(soft(Material { plasticity: Some(flow), ..scene_material() }))).unwrap();
@@ -104,8 +105,17 @@ fn elements_of_several_tets_flow_from_now_on() {
     let rows = simulation.state().unwrap().rotations[n..].to_vec();
     assert_eq!(rows.len(), n * crate::material::PLASTIC_ROWS);
     assert!(rows.iter().flatten().any(|x| x.abs() > 1e-3), "it has flowed");
-    let limits = Some(StretchLimits { min: None, max: Some(1.2) });
-    let error = simulation.apply(&Command::SetMaterial(soft(Material { stretch_limits: limits, ..scene_material() }))).unwrap_err();
+    let after = |stretch_limits| {
+        let mut simulation = bar();
+        steps(&mut simulation, 10);
+        simulation.apply(&Command::SetMaterial(soft(Material { stretch_limits, ..scene_material() }))).unwrap();
+        steps(&mut simulation, 10);
+        simulation.state().unwrap().displacements.iter().map(|u| u.y).fold(0.0, f64::min)
+    };
+    let [unlimited, limited] = [None, StretchLimits::new(None, Some(1.001))].map(after);
+    assert!(limited > unlimited + 1e-4, "{limited} {unlimited}");
+    let ratio = Material { degeneration_ratio: Some(0.2), ..scene_material() };
+    let error = simulation.apply(&Command::SetMaterial(soft(ratio))).unwrap_err();
     assert!(error.to_string().contains("element = \"linear\""), "{error}");
 }
 

@@ -166,12 +166,12 @@ self_contact = "off"
         let stretches = deformations(&mut simulation).into_iter().map(|f| (f.transpose() * f).symmetric_eigenvalues().map(f64::sqrt).max());
         stretches.fold(0.0, f64::max)
     };
-    for model in ["corotational", "stable_neo_hookean"] {
-        let of_model = format!("material.soft.model=\"{model}\"");
-        let [free, limited] =
-            [vec![], vec!["material.soft.max_stretch=1.2"]].map(|flags| longest(&[vec![of_model.as_str()], flags].concat()));
-        println!("{model}: {free} {limited}");
-        assert!(free > 2.5 && limited < 1.2 + 0.12 * (free - 1.2), "{model}: {free} {limited}");
+    for (element, model) in [("linear", "corotational"), ("linear", "stable_neo_hookean"), ("averaged", "corotational")] {
+        let flags = [format!("material.soft.model=\"{model}\""), format!("body.strap.element={element}")];
+        let with = |limit: &[&str]| longest(&[&[flags[0].as_str(), &flags[1]], limit].concat());
+        let [free, limited] = [with(&[]), with(&["material.soft.max_stretch=1.2"])];
+        println!("{element}, {model}: {free} {limited}");
+        assert!(free > 2.5 && limited < 1.2 + 0.12 * (free - 1.2), "{element}, {model}: {free} {limited}");
     }
 }
 
@@ -207,7 +207,10 @@ fn the_device_flows_and_stiffens_as_the_cpu() {
     for (element, model) in [("averaged", "corotational"), ("quadratic", "corotational"), ("quadratic", "neo_hookean")] {
         let flags = [format!("material.soft.model=\"{model}\""), format!("body.bar.element={element}")];
         let flags = [flags[0].as_str(), &flags[1], "body.bar.shape.cells=[4,1,1]"];
-        check(&[&flags[..], &[flows]].concat(), &end(BackendChoice::Cpu, &flags), 4e-5);
+        let elastic = end(BackendChoice::Cpu, &flags);
+        for laid_over in [vec![flows], vec![stiffens], vec![flows, stiffens]] {
+            check(&[&flags[..], &laid_over].concat(), &elastic, 4e-5);
+        }
     }
 }
 
