@@ -97,7 +97,8 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
 
     let rest = [rest_blocks.clone(), rest_blocks].concat();
     let positions = [places.clone(), places].concat();
-    let ranges = if boxes == Boxes::Bodies { vec![0..n, n..2 * n] } else { vec![0..2 * n] };
+    let n_bodies = if boxes == Boxes::Bodies { 2 } else { 1 };
+    let ranges: Vec<_> = (0..n_bodies).map(|k| 2 * n * k / n_bodies..2 * n * (k + 1) / n_bodies).collect();
     let rotations: Vec<Mat3> = nodes_turn.iter().flat_map(|r| vec![*r; n]).collect();
     let factors: Vec<_> = ranges.iter().map(|range| RestFactor::new(&pattern, &rest, range, &fixed, &positions).unwrap()).collect();
     let columns: Vec<_> = factors.iter().map(|factor| Columns::new(factor, &Vec::from_iter(0..factor.n_nodes() as u32), 1 << 24)).collect();
