@@ -59,3 +59,28 @@ fn a_block_slides_down_over_a_convex_edge() {
 fn a_block_slides_up_over_a_concave_edge() {
     slide_over(0.06);
 }
+
+/// A soft plate is thrown over the rim of a drum: one triangle meets the cap and the mantle, whose normals are square to
+/// each other, and its row is not to flip between them.
+#[test]
+fn what_lies_over_a_rim_converges() {
+    for velocity in ["[-1.0, -2.0, 0.2]", "[-2.0, -1.0, 0.5]"] {
+        let text = format!(
+            "format = 1\n[contact]\nfriction = 0.5\n[material.gum]\nyoung_modulus = 2e5\npoisson_ratio = 0.4\n\
+             [[body]]\nname = \"plate\"\nmaterial = \"gum\"\nshape = {{ type = \"box\", size = [0.4, 0.05, 0.4], cells = [1, 1, 1] }}\n\
+             position = [0.12, 0.26, 0.03]\nrotation = [0.0, 0.0, 40.0]\nvelocity = {velocity}\n\
+             [[body]]\nname = \"drum\"\nkind = \"static\"\nshape = {{ type = \"cylinder\", radius = 0.06, height = 0.2 }}\n"
+        );
+        let mut simulation = open(&text).unwrap();
+        let (mut contacts, mut unconverged, mut attempts, mut steps) = (0, 0, 0, 0);
+        run(&mut simulation, 0.4, |simulation, report| {
+            contacts += report.contact.contacts;
+            unconverged += u32::from(!report.converged);
+            (attempts, steps) = (attempts + report.attempts, steps + 1);
+            assert_eq!(simulation.penetration().unwrap(), 0.0, "{velocity}");
+        });
+        println!("{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged");
+        assert!(contacts > 0, "{velocity}: it misses the drum");
+        assert!(unconverged == 0 && attempts == steps, "{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged");
+    }
+}
