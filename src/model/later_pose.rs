@@ -1,17 +1,6 @@
 //! Poses that stand for the rest pose where a body has come too far from it.
 
-use super::{Model, State};
-use crate::math::Vec3;
-
-/// The pose of one deformable body that its factor for contact is of. With model and time step all that the factor
-/// follows from: a run that is resumed makes the same one again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaterPose {
-    /// Of its nodes [m].
-    pub displacements: Vec<Vec3>,
-    /// What its elements remember, as in [`State::rotations`]: the rotations of its tets, then the other rows.
-    pub rotations: Vec<[f64; 4]>,
-}
+use super::{LaterPose, Model, State};
 
 impl LaterPose {
     /// The pose of the body number `body` in a state.

@@ -20,14 +20,13 @@ pub use attachment::{Attachment, End};
 pub use build::{ModelBuilder, ModelError, SoftBody};
 pub use fixed::{Ball, Extent, FixedParts, element_centers};
 pub use friction::{Friction, FrictionTable, PairFriction};
-pub use later_pose::LaterPose;
 pub use loads::{Grab, HeldPoint, Loads, MAX_GRABS};
 pub use materials::NamedMaterial;
 pub use motion::{Keyframe, Keyframes, Motion};
 pub use obstacle::Obstacle;
 pub use params::{AcceptancePolicy, ContactMethod, ElasticPrecision, GapPolicy, Integration, Params, Preconditioner};
 pub use rigid::{Mobility, RigidBody};
-pub use state::{History, InjectivityProof, RigidState, State, StepSpan};
+pub use state::{History, InjectivityProof, LaterPose, RigidState, State, StepSpan};
 pub use warm_start::{PairId, PairKind, WarmContact, WarmStart};
 
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Attachment, LaterPose, Model, WarmStart};
+use super::{Attachment, Model, WarmStart};
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 
 /// What changes from step to step. Positions are `model.rest_positions + displacements`.
@@ -42,6 +42,16 @@ pub struct State {
     /// Of each deformable body, the pose that its factor for contact is of; none where that is the rest pose.
     pub later_poses: Vec<Option<Arc<LaterPose>>>,
     pub history: History,
+}
+
+/// The pose of one deformable body that its factor for contact is of. With model and time step all that the factor
+/// follows from: a run that is resumed makes the same one again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaterPose {
+    /// Of its nodes [m].
+    pub displacements: Vec<Vec3>,
+    /// What its elements remember, as in [`State::rotations`]: the rotations of its tets, then the other rows.
+    pub rotations: Vec<[f64; 4]>,
 }
 
 /// Why a body cannot touch itself, and when that was looked for: see `contact::generate::InjectivityCertificate`.

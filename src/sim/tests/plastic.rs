@@ -208,8 +208,8 @@ fn the_device_flows_and_stiffens_as_the_cpu() {
         let flags = [format!("material.soft.model=\"{model}\""), format!("body.bar.element={element}")];
         let flags = [flags[0].as_str(), &flags[1], "body.bar.shape.cells=[4,1,1]"];
         let elastic = end(BackendChoice::Cpu, &flags);
-        for laid_over in [vec![flows], vec![stiffens], vec![flows, stiffens]] {
-            check(&[&flags[..], &laid_over].concat(), &elastic, 4e-5);
+        for laid_over in [flows, stiffens] {
+            check(&[&flags[..], &[laid_over]].concat(), &elastic, 4e-5);
         }
     }
 }

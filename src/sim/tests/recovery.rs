@@ -218,10 +218,21 @@ fn what_is_closed_finds_back_on_the_device() {
 fn what_is_drawn_back_goes_on_bit_for_bit() {
     let path = std::env::temp_dir().join(format!("pliant_drawn_{}.state", std::process::id()));
     let flags = flags("corotational", "scrambled", 0.3);
-    let [mut one, mut two, mut resumed] = [1, 2, 1].map(|threads| ring(BackendChoice::Cpu, threads, 1, &flags));
-    let patience = elastic::patience(one.model(), &one.model().bodies[0]);
-    while one.state().unwrap().tangled_times[0] <= patience {
-        one.step().unwrap();
+    let is_drawn = |ring: &mut Simulation| {
+        let patience = elastic::patience(ring.model(), &ring.model().bodies[0]);
+        ring.state().unwrap().tangled_times[0] > patience
+    };
+    // Most are whole before they are drawn back.
+    let drawn = (1..20).find_map(|seed| {
+        let mut ring = ring(BackendChoice::Cpu, 1, seed, &flags);
+        while tangled(&mut ring) && !is_drawn(&mut ring) {
+            ring.step().unwrap();
+        }
+        is_drawn(&mut ring).then_some((seed, ring))
+    });
+    let (seed, mut one) = drawn.expect("some ring stays wound");
+    let [mut two, mut resumed] = [2, 1].map(|threads| ring(BackendChoice::Cpu, threads, seed, &flags));
+    while two.step_index() < one.step_index() {
         two.step().unwrap();
     }
     one.save(&path).unwrap();
