@@ -28,6 +28,8 @@ gravity = [0.0, 0.0, 0.0]
 young_modulus = 1e5
 density = 1000.0
 stiffness_damping = 0.03
+# Air takes away what is left of vibrations.
+mass_damping = 2.0
 [[body]]
 name = "body"
 material = "solid"
