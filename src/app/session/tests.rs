@@ -202,6 +202,14 @@ impl Bench {
         self.settle();
     }
 
+    /// Plays up to a step, and stands still.
+    fn play_to(&mut self, step: u64) {
+        self.key(Key::Space);
+        self.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= step));
+        self.key(Key::Space);
+        self.until("a pause", |session| !session.shown.playing());
+    }
+
     /// Whether the entry at a named place cannot be chosen now.
     fn is_grey(&self, widget: &str) -> bool {
         let (at, update) = (self.place(widget), self.tree.as_ref().unwrap());
@@ -514,10 +522,7 @@ fn files_are_written_beside_the_window() {
     assert!(kept.exists());
 
     // Where the past is looked at, the moment that is seen is exported, if its surfaces are enough.
-    bench.key(Key::Space);
-    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 20));
-    bench.key(Key::Space);
-    bench.until("a pause", |session| !session.shown.playing());
+    bench.play_to(20);
     bench.click("timeline.start");
     bench.until("the past", Session::is_in_past);
     let time_of = |ending: &'static str, bench: &mut Bench| {

@@ -120,10 +120,7 @@ fn short_names_are_whole() {
 #[test]
 fn sheets_are_set_evenly() {
     let mut bench = Bench::open("cantilever");
-    bench.key(Key::Space);
-    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 3));
-    bench.key(Key::Space);
-    bench.until("a pause", |session| !session.shown.playing());
+    bench.play_to(3);
     for (size, scale) in SIZES {
         bench.resize(size, scale);
         for (screen, cross, most_right) in

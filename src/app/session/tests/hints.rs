@@ -260,10 +260,7 @@ fn the_time_of_films_is_said() {
 #[test]
 fn the_legend_says_the_range_of_the_stress() {
     let mut bench = Bench::open("cantilever");
-    bench.key(Key::Space);
-    bench.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= 30));
-    bench.key(Key::Space);
-    bench.until("a pause", |session| !session.shown.playing());
+    bench.play_to(30);
     let last = bench.session.shown.view.as_ref().unwrap().step;
 
     // The same run without a window.

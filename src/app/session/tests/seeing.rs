@@ -8,14 +8,6 @@ use crate::render::{Camera, Image};
 use crate::stage;
 
 impl Bench {
-    /// Plays up to a step, and stands still.
-    fn play_to(&mut self, step: u64) {
-        self.key(Key::Space);
-        self.until("some steps", |session| session.shown.view.as_ref().is_some_and(|view| view.step >= step));
-        self.key(Key::Space);
-        self.until("a pause", |session| !session.shown.playing());
-    }
-
     /// Looks at a step of the past; its time [s].
     fn look_back_to(&mut self, step: u64) -> f64 {
         self.session.act(Action::Time(TimeAction::Scrub(step)));
