@@ -60,7 +60,7 @@ pub struct RowsSolved {
     pub accuracy: f64,
     /// Forces and velocities are within the accuracy.
     pub settled: bool,
-    /// The method may not go on: its iterations are used up, or its numbers are not finite.
+    /// The method may not go on: its iterations are used up, or its numbers run away.
     pub exhausted: bool,
 }
 

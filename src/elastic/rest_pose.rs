@@ -41,7 +41,7 @@ const MOST_SINGLE: f64 = 1e6;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
 const ITERATIONS: usize = 10;
 /// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
-const COLUMNS_LIMIT: usize = 256 << 20;
+const COLUMNS_LIMIT: usize = 512 << 20;
 const COLUMNS_PART: usize = 3;
 /// Parts of the preparation that are done once there are levels, the matrix at rest, and factors: between those of a
 /// body of 1.1 million tets, whose factor has no room, and those of one whose factor takes nearly all of the time.

@@ -245,6 +245,10 @@ impl Cwc {
             (block.contraction, block.last) = (0.0, 0.0);
         }
         let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        if *is_first && bounds.gives_up && working_set.is_too_much(n_rows) {
+            outcome.exhausted = true;
+            return false;
+        }
         if *is_first {
             // The last step had the columns of what it remembers: they are mostly there, and no budget depends on that.
             columns_work(problem, rows, counted);

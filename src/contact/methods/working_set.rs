@@ -14,6 +14,9 @@ const NEAR_IN_ACCURACIES: f64 = 2.0;
 const FEW: usize = 16;
 /// After so many times whatever overlaps is taken up.
 const MAX_THINNED: u32 = 8;
+/// Most rows that carry no force yet with which a problem begins where a smaller step is a better answer: a body that
+/// goes into another by its own size has all of its surface there, and a step of half the length far fewer.
+const MAX_NEW: usize = 2500;
 
 /// Memory of the choice of rows.
 #[derive(Debug, Default)]
@@ -22,6 +25,7 @@ pub(super) struct WorkingSet {
     is_covered: Vec<bool>,
     covered: Vec<usize>,
     n_choices: u32,
+    n_carrying: usize,
 }
 
 /// A row that may be taken up.
@@ -41,8 +45,14 @@ impl WorkingSet {
         self.n_choices = 0;
         let carries = |row: &Constraint| row.law.is_bilateral() || row.force_on_first() != Vec3::zeros();
         let n = partition(rows, |_, row| carries(row));
+        self.n_carrying = n;
         rows[n..].iter_mut().for_each(|row| row.force.release());
         self.take_up(problem, rows, n, dv, near(problem, accuracy))
+    }
+
+    /// Whether a problem that begins with the first `n` rows should rather be one of a smaller step.
+    pub fn is_too_much(&self, n: usize) -> bool {
+        n - self.n_carrying > MAX_NEW
     }
 
     /// After a pass over the first `n` rows that came to `dv`: puts those after them that overlap, and what is near in
@@ -54,7 +64,7 @@ impl WorkingSet {
 
     /// Moves the rows after the first `n` whose gap is less than `near` [m] to these.
     fn take_up(&mut self, problem: &Problem, rows: &mut [Constraint], n: usize, dv: &[Vec3], near: f64) -> usize {
-        let Self { taken, is_covered, covered, n_choices } = self;
+        let Self { taken, is_covered, covered, n_choices, .. } = self;
         *n_choices += 1;
         taken.clear();
         taken.extend(rows.iter().enumerate().skip(n).filter_map(|(place, row)| {
@@ -97,7 +107,7 @@ impl WorkingSet {
 }
 
 /// Gap at the end with the velocity change `dv`, less the contact offset [m].
-fn gap(problem: &Problem, row: &Constraint, dv: &[Vec3]) -> f64 {
+pub(super) fn gap(problem: &Problem, row: &Constraint, dv: &[Vec3]) -> f64 {
     row.row.offset.x + problem.rows(row, dv).x
 }
 

@@ -25,11 +25,14 @@ const MORE: usize = 4;
 static STAMPS: AtomicU64 = AtomicU64::new(1);
 /// Rows and columns of blocks that are turned over together.
 const SQUARE: usize = 16;
+/// Rows of a column whose blocks are stored together once one of them is asked for: a contact touches neighbours, which
+/// are neighbours in the tree, too.
+const PAGE: usize = 8;
 /// A block that nobody has asked for: no block of a factor is like that.
 const ABSENT: Block = [f32::NAN; 9];
 
 /// A lazily filled part of `G = A^-1` in f32: for nodes that are touched, of a given set (the surface), the blocks that
-/// they have with each other. Memory: a number of columns, and what is in use. A block has the same bits whenever, by
+/// they have with each other. Memory: a limit for what is kept, and what is in use. A block has the same bits whenever, by
 /// whomever and with whichever others it is asked for: a run that is resumed goes on as if it had not stopped.
 #[derive(Debug)]
 pub struct Columns {
@@ -47,7 +50,9 @@ pub struct Columns {
     ways: Vec<Way>,
     /// Blocks of the tree that hold rows, and all above them.
     wanted: Vec<bool>,
-    /// Most columns that are kept, and most that one request gets.
+    /// Most memory of what is kept [bytes], and most columns that one request gets: as many as have room with all their
+    /// blocks.
+    limit: usize,
     capacity: usize,
     way_memory: usize,
     kept: Mutex<Kept>,
@@ -75,15 +80,33 @@ struct Way {
 struct Column {
     /// y of the three axes, one after the other, each from the root on.
     forward: Arc<Entries>,
-    /// With the rows up to its own, from the first that it is connected with, [`ABSENT`] where nobody has asked; empty
-    /// before the first time.
+    /// Of each [`PAGE`] of the rows up to its own, from the first that it is connected with, where its blocks stand in
+    /// `blocks`; `u32::MAX`: nobody has asked. Empty before the first time.
+    pages: Vec<u32>,
+    /// [`ABSENT`] where nobody has asked.
     blocks: Vec<Block>,
 }
 
 impl Column {
     /// `place`: of the row among those that it is connected with.
     fn block(&self, place: usize) -> &Block {
-        self.blocks.get(place).unwrap_or(&ABSENT)
+        let page = self.pages.get(place / PAGE).copied().filter(|page| *page != u32::MAX);
+        page.map_or(&ABSENT, |page| &self.blocks[page as usize + place % PAGE])
+    }
+
+    /// The place of a block, made if it is not there.
+    fn block_mut(&mut self, place: usize) -> &mut Block {
+        let page = &mut self.pages[place / PAGE];
+        if *page == u32::MAX {
+            *page = self.blocks.len() as u32;
+            self.blocks.resize(self.blocks.len() + PAGE, ABSENT);
+        }
+        &mut self.blocks[*page as usize + place % PAGE]
+    }
+
+    /// [bytes]
+    fn memory(&self) -> usize {
+        size_of_val(&self.forward[..]) + size_of_val(&self.pages[..]) + size_of_val(&self.blocks[..])
     }
 }
 
@@ -245,19 +268,19 @@ impl Columns {
             let start = starts.last().copied().filter(|_| top(row) == top(row - 1));
             starts.push(start.unwrap_or(row));
         }
-        let most = starts.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0);
         let longest = ways.iter().map(|way| way.end).max().unwrap_or(0);
-        let column_memory = (most * size_of::<Block>() + 3 * longest * size_of::<f32>()).max(1);
+        // n columns take n forward + n^2 pair.
+        let (forward, pair) = ((3 * longest * size_of::<f32>()) as f64, 0.5 * size_of::<Block>() as f64);
+        let capacity = (((forward * forward + 4.0 * pair * limit as f64).sqrt() - forward) / (2.0 * pair)).max(1.0) as usize;
         let kept = Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 });
-        let capacity = (limit / column_memory).max(1);
         let way_memory = ways.iter().map(|way| way.memory).max().unwrap_or(0);
         let stamp = next_stamp();
-        Self { stamp, row_of, nodes, block_of, starts, ways, wanted, capacity, way_memory, kept, solves: Pool::default() }
+        Self { stamp, row_of, nodes, block_of, starts, ways, wanted, limit, capacity, way_memory, kept, solves: Pool::default() }
     }
 
     /// Those of another factor in the same order, of the same nodes.
     pub fn of_factor(&self) -> Self {
-        let Self { row_of, nodes, block_of, starts, ways, wanted, capacity, way_memory, .. } = self;
+        let Self { row_of, nodes, block_of, starts, ways, wanted, limit, capacity, way_memory, .. } = self;
         Self {
             stamp: next_stamp(),
             row_of: row_of.clone(),
@@ -268,14 +291,15 @@ impl Columns {
             wanted: wanted.clone(),
             kept: Mutex::new(Kept { columns: vec![None; nodes.len()], n_requests: 0 }),
             solves: Pool::default(),
+            limit: *limit,
             capacity: *capacity,
             way_memory: *way_memory,
         }
     }
 
     /// Brings the blocks between `nodes` to `found`; those that are missing are computed. If the request alone is larger
-    /// than the memory, some of its nodes stay without, and so they do once `cancel` is cancelled. Nodes outside the set
-    /// are passed over.
+    /// than the memory there are none: with some of them alone a compliance would be that of no body. Some are missing
+    /// once `cancel` is cancelled. Nodes outside the set are passed over.
     pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
         found.wanted.clear();
         found.wanted.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
@@ -288,7 +312,9 @@ impl Columns {
         found.ask(is_same, self.capacity);
         let Requested { stamp, asked, new, columns, is_complete, .. } = found;
         *is_complete = asked.len() <= self.capacity;
-        asked.truncate(self.capacity);
+        if !*is_complete {
+            asked.clear();
+        }
         self.kept().find(asked, columns);
         new.clear();
         new.extend(asked.iter().filter(|row| columns[**row].is_none()));
@@ -296,7 +322,7 @@ impl Columns {
         let forwards: Vec<_> =
             new.par_chunks(AT_ONCE).filter(|_| !cancel.has_been_cancelled()).flat_map_iter(|rows| self.forward(factor, rows)).collect();
         for (row, forward) in forwards {
-            columns[row] = Some(Arc::new(Column { forward: Arc::new(forward), blocks: vec![] }));
+            columns[row] = Some(Arc::new(Column { forward: Arc::new(forward), pages: vec![], blocks: vec![] }));
         }
         let (asked, before) = (&asked[..], &columns[..]);
         let filled: Vec<_> = asked
@@ -310,7 +336,7 @@ impl Columns {
             .collect();
         if !filled.is_empty() {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
-            self.kept().keep(filled, self.capacity);
+            self.kept().keep(filled, self.limit);
         }
         *stamp = if *is_complete && !cancel.has_been_cancelled() { self.stamp } else { 0 };
         found.pack(&self.starts);
@@ -356,10 +382,16 @@ impl Columns {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Most columns that are kept.
+    /// Most columns that one request gets.
     #[cfg(test)]
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Of what is kept [bytes].
+    #[cfg(test)]
+    pub fn memory(&self) -> usize {
+        self.kept().columns.iter().flatten().map(|(column, _)| column.memory()).sum()
     }
 
     /// Columns that are kept.
@@ -415,10 +447,10 @@ impl Columns {
         let mut missing = partners.filter(|(at, _)| own.block(*at - start)[0].is_nan());
         let first = missing.next()?;
         let mut filled = Column::clone(own);
-        filled.blocks.resize(row + 1 - start, ABSENT);
+        filled.pages.resize((row + 1 - start).div_ceil(PAGE), u32::MAX);
         for (at, partner) in std::iter::once(first).chain(missing) {
             let common = self.common_way(self.block_of[row], self.block_of[at]);
-            filled.blocks[at - start] = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
+            *filled.block_mut(at - start) = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
         }
         Some(Arc::new(filled))
     }
@@ -497,15 +529,23 @@ impl Kept {
     }
 
     /// Those that were not asked for longest make room.
-    fn keep(&mut self, filled: Vec<(usize, Arc<Column>)>, capacity: usize) {
+    fn keep(&mut self, filled: Vec<(usize, Arc<Column>)>, limit: usize) {
         for (row, column) in filled {
             self.columns[row] = Some((column, self.n_requests));
         }
-        let mut last: Vec<(u64, usize)> =
-            self.columns.iter().enumerate().filter_map(|(row, kept)| kept.as_ref().map(|(_, last)| (*last, row))).collect();
-        last.sort_unstable();
-        for (_, row) in &last[..last.len().saturating_sub(capacity)] {
-            self.columns[*row] = None;
+        let mut memory: usize = self.columns.iter().flatten().map(|(column, _)| column.memory()).sum();
+        if memory <= limit {
+            return;
+        }
+        let kept = self.columns.iter().enumerate();
+        let mut oldest: Vec<(u64, usize)> = kept.filter_map(|(row, kept)| Some((kept.as_ref()?.1, row))).collect();
+        oldest.sort_unstable();
+        oldest.pop();
+        for (_, row) in oldest {
+            if memory <= limit {
+                return;
+            }
+            memory -= self.columns[row].take().map_or(0, |(column, _)| column.memory());
         }
     }
 }

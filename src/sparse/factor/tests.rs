@@ -138,7 +138,8 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
     let factor = RestFactor::new(&pattern, &blocks, &(0..n), &fixed, &positions).unwrap();
     let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9 || *x > 0.1 - 1e-9)).collect();
     let one = 36 * surface.len() + 12 * 3 * n;
-    let columns = Columns::new(&factor, &surface, 70 * one);
+    let limit = 70 * one;
+    let columns = Columns::new(&factor, &surface, limit);
     let asked = [0, 3, 7, surface[19], surface[60]];
     let found = requested(&columns, &factor, &asked);
     assert!(found.is_complete && columns.n_kept() == asked.len());
@@ -179,10 +180,12 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
     // The oldest go.
     for j in surface.iter().skip(20) {
         let one = requested(&columns, &factor, &[*j]);
-        assert!(one.is_complete && one.block(&columns, *j, *j).is_some() && columns.n_kept() <= columns.capacity());
+        assert!(one.is_complete && one.block(&columns, *j, *j).is_some() && columns.memory() <= limit);
     }
     assert!((70..surface.len()).contains(&columns.capacity()));
-    assert!(!requested(&columns, &factor, &surface).is_complete && columns.n_kept() <= columns.capacity());
+    assert!(columns.n_kept() < surface.len());
+    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= limit);
+    assert!(requested(&columns, &factor, &surface[..columns.capacity()]).is_complete && columns.memory() <= limit);
 }
 
 #[test]

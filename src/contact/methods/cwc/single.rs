@@ -7,6 +7,7 @@ use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, LEAST_ITERATIONS,
 use super::{assembly_work, columns_work, elastic_part, present, release, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::warped::{self, ContactIsland};
+use crate::contact::methods::working_set;
 use crate::contact::problem::restore_momentum;
 use crate::contact::{Block, Constraint, NaturalError, Problem, Scale, Single};
 use crate::math::Vec3;
@@ -24,6 +25,10 @@ const FORCING: f64 = 0.05;
 const STALLED: f64 = 0.5;
 /// W~ is another compliance than that of the body where the error has grown in so many passes.
 const DIVERGED: u32 = 3;
+/// Nothing lies further from where it should be, in units of what the first pass and the deepest row have to move: where
+/// forces grow for rows that contradict each other, or by a W~ that is not that of the body, each pass takes bodies some
+/// hundred times as far as the one before.
+const RUNAWAY: f64 = 100.0;
 /// As `super::ROUGH`; passes are cheaper here, and so is to come back.
 const ROUGH: f64 = 0.05;
 /// Most iterations of a pass.
@@ -59,6 +64,12 @@ impl Cwc {
         let bounds = &problem.bounds;
         let is_touched = !rows.is_empty();
         let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
+        if *is_first && bounds.gives_up && working_set.is_too_much(n_rows) {
+            outcome.exhausted = true;
+            return false;
+        }
+        // What there is to be moved [m].
+        let mut reach = rows.iter().map(|row| -working_set::gap(problem, row, dv)).fold(accuracy, f64::max);
         if *is_first {
             // As for the other bodies, what is remembered has its columns.
             columns_work(problem, rows, counted);
@@ -75,7 +86,7 @@ impl Cwc {
             Corrected::default()
         });
         let mut is_assembled = false;
-        let (mut last_error, mut growths) = (f64::INFINITY, 0);
+        let (mut last_error, mut growths, first_pass) = (f64::INFINITY, 0, outcome.passes + 1);
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
         let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
@@ -131,6 +142,14 @@ impl Cwc {
             let contacts = &mut rows[..n_rows];
             let error = natural_error(problem, contacts, p, islands, dv);
             growths += u32::from(error > last_error);
+            if outcome.passes == first_pass {
+                reach = reach.max(error).max(moves);
+            }
+            let is_within_reach = error <= RUNAWAY * reach;
+            if !is_within_reach {
+                outcome.exhausted = !present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
+                break;
+            }
             if growths >= DIVERGED && present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work) {
                 break;
             }
