@@ -1,6 +1,7 @@
 //! Pictures of a ball over a floor, on the software adapter when there is one: it is the same everywhere.
 
 mod cut;
+mod speckles;
 
 use std::sync::LazyLock;
 

@@ -324,7 +324,9 @@ impl Cwc {
                 // What the whole chain cannot do better is taken within the tolerance itself.
                 settled = is_last && (found.converged || found.error.max() < accuracy / ACCEPTED);
                 *failures += u32::from(is_last && !found.converged);
-                if bounds.gives_up && *failures >= MAX_FAILURES && !settled {
+                // Neither the motion nor the forces change any more: another pass would be this one.
+                let is_stuck = still && !settled && *p == *before;
+                if is_stuck || (bounds.gives_up && *failures >= MAX_FAILURES && !settled) {
                     break;
                 }
                 // The change of the forces moves the bodies as predicted.

@@ -138,7 +138,7 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
     let factor = RestFactor::new(&pattern, &blocks, &(0..n), &fixed, &positions).unwrap();
     let surface: Vec<u32> = (0..n as u32).filter(|i| positions[*i as usize].iter().any(|x| *x < 1e-9 || *x > 0.1 - 1e-9)).collect();
     let one = 36 * surface.len() + 12 * 3 * n;
-    let limit = 70 * one;
+    let limit = 30 * one;
     let columns = Columns::new(&factor, &surface, limit);
     let asked = [0, 3, 7, surface[19], surface[60]];
     let found = requested(&columns, &factor, &asked);

@@ -185,7 +185,9 @@ impl Cwc {
             // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
             let stalls = error > STALLED * std::mem::replace(&mut last_error, error);
             *failures += u32::from(!found.converged && (is_last || stalls));
-            if bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable {
+            // Neither the motion nor the forces change any more: another pass would be this one.
+            let is_stuck = is_still && is_last && !found.converged && *p == *before;
+            if is_stuck || (bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable) {
                 // Before the step is halved, where W~ may be at fault.
                 present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
