@@ -490,3 +490,40 @@ shape = { type = "sphere", radius = 0.05 }
 position = [0.0, 0.15001, 0.0]
 motion = { keyframes = [{ time = 0.0 }, { time = 2.0, position = [0.0, -0.00201, 0.0] }] }
 "#;
+
+/// More of the surface of a body goes into the floor in its first step than a compliance is made for: the step is halved
+/// before that, and what touches then is solved with the compliance of the whole body (measured: some 7 s; with that of
+/// a part of it, each attempt took a minute and came to nothing).
+#[test]
+fn a_body_that_goes_into_the_floor_by_its_own_size_is_solved() {
+    let scene = Scene::from_text("thrown", "thrown", THROWN, None, &[]).unwrap();
+    let mut simulation = Backend::Cpu.simulation(&scene);
+    for step in 0..3 {
+        let report = simulation.step().unwrap();
+        println!("step {step}: {} attempts, {} contacts, {} iterations", report.attempts, report.contact.active, report.iterations);
+        assert!(report.converged && report.attempts <= 3 && report.limited.is_none(), "step {step}: {report:?}");
+        assert!(report.iterations < 2000, "step {step}: {} iterations", report.iterations);
+    }
+    let lowest = simulation.state().unwrap().positions.iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
+    assert!((0.0..1e-3).contains(&lowest), "{lowest} m over the floor");
+}
+
+const THROWN: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.rubber]
+young_modulus = 1e6
+poisson_ratio = 0.3
+density = 1000.0
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+[[body]]
+name = "block"
+shape = { type = "box", size = [0.1, 0.1, 0.1], cells = [26, 26, 26] }
+position = [0.0, 0.0501, 0.0]
+velocity = [0.0, -11.0, 0.0]
+material = "rubber"
+"#;

@@ -184,7 +184,8 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
     }
     assert!((70..surface.len()).contains(&columns.capacity()));
     assert!(columns.n_kept() < surface.len());
-    assert!(!requested(&columns, &factor, &surface).is_complete && columns.memory() <= limit);
+    let too_many = requested(&columns, &factor, &surface);
+    assert!(!too_many.is_complete && too_many.block(&columns, 0, 0).is_none() && columns.memory() <= limit);
     assert!(requested(&columns, &factor, &surface[..columns.capacity()]).is_complete && columns.memory() <= limit);
 }
 
