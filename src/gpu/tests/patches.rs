@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::element::ElementKind;
+use crate::material::StretchLimits;
+use crate::math::Quat;
 
 const KINDS: [ElementKind; 2] = [ElementKind::Averaged, ElementKind::Quadratic];
 
@@ -76,13 +78,33 @@ fn patches_are_those_of_the_cpu() {
 fn inverted_patches_are_those_of_the_cpu() {
     for mut bench in benches() {
         let model = bench.model.clone();
-        bench.state.displacements = scrambled(model.n_nodes(), 0.25, 3);
-        let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
-        bench.buffers.write("displacements_hi", &high);
-        bench.buffers.write("displacements_lo", &low);
+        bench.displace(scrambled(model.n_nodes(), 0.25, 3));
         let det = |tet: &crate::model::Tet| crate::elastic::deformation_gradient(tet, &bench.state.displacements).determinant();
         assert!(model.tets.iter().any(|tet| det(tet) < 0.0));
         compare(&bench, 1e-4);
+    }
+}
+
+/// Two stretches that are nearly alike, with a limit between them: the tangent there is neither that of the one nor the
+/// mean of both.
+#[test]
+fn limits_between_stretches_are_those_of_the_cpu() {
+    for kind in [ElementKind::Linear, ElementKind::Averaged, ElementKind::Quadratic] {
+        let material = Material { stretch_limits: StretchLimits::new(Some(0.97), Some(1.01)), ..material(MaterialModel::Corotational) };
+        let mut bench = Bench::new(&model_of([block("block", kind, material)]));
+        let [left, right] = [[0.4, -0.2, 0.9], [-0.7, 0.3, 0.1]].map(|axis| Quat::from_scaled_axis(axis.into()));
+        for stretches in [[1.0106, 1.0094, 0.99], [1.0, 0.9709, 0.9698]] {
+            let strain = right.to_rotation_matrix() * Mat3::from_diagonal(&stretches.into()) * right.inverse().to_rotation_matrix();
+            let f = left.to_rotation_matrix() * strain;
+            bench.displace(bench.model.rest_positions.iter().map(|x| f * x - x).collect());
+            bench.assemble();
+            let (rhs, a) = bench.cpu_system();
+            let error = relative_error(&bench.vectors("rhs", rhs.len()), &rhs);
+            assert!(error < 1e-4, "{kind:?}, {stretches:?}: right-hand side {error:e}");
+            let found = columns(&blocks(&read(&bench.device, &bench.buffers, "blocks", a.blocks.len()).unwrap()));
+            let error = relative_error(&found, &columns(&a.blocks));
+            assert!(error < 1e-4, "{kind:?}, {stretches:?}: matrix {error:e}");
+        }
     }
 }
 
