@@ -23,6 +23,24 @@ fn limit_point(t: u32, frame: Principal, predicted: mat3x3f, moduli: PrincipalMo
     point_store(t, point);
 }
 
+// (p_i - p_j) / (s_i - s_j) of the pairs as a part of the stiffness, from 0 to 1. No strains are taken for equal
+// (PRINCIPAL_EQUAL): where a limit lies between two, the mean of the derivatives may be off by half of the stiffness,
+// however near to each other they are.
+fn limit_even(e: vec3f, beyond: vec3f) -> vec3f {
+    let side = sign(beyond);
+    var even = vec3f();
+    for (var k = 0u; k < 3u; k++) {
+        let i = k / 2u;
+        let j = 1u + (k + 1u) / 2u;
+        if side[i] == side[j] {
+            even[k] = abs(side[i]);
+        } else {
+            even[k] = (beyond[i] - beyond[j]) / (e[i] - e[j]);
+        }
+    }
+    return even;
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn stretch_limit(@builtin(global_invocation_id) id: vec3u) {
     let t = thread_index(id);
@@ -35,7 +53,8 @@ fn stretch_limit(@builtin(global_invocation_id) id: vec3u) {
     let beyond = max(e - tets[t].max_strain, vec3f()) + min(e - tets[t].min_strain, vec3f());
     let hessian = principal_diagonal(select(vec3f(), vec3f(tets[t].limit_stiffness), beyond != vec3f()));
     let p = tets[t].limit_stiffness * beyond;
-    let moduli = principal_moduli(e, p, hessian, true, 0.5 * tets[t].limit_stiffness);
+    var moduli = principal_moduli(e, p, hessian, true, 0.5 * tets[t].limit_stiffness);
+    moduli.even = tets[t].limit_stiffness * limit_even(e, beyond);
     let predicted = principal_predicted(frame, moduli, p, motion.rates, element_reach(t));
     if element_is_point(t) {
         limit_point(t, frame, predicted, moduli);

@@ -19,6 +19,10 @@ struct PrincipalChange {
 const PRINCIPAL_SWEEPS = 8;
 const PRINCIPAL_NEGLIGIBLE2 = 1e-14;
 const PRINCIPAL_TINY = 1e-30;
+// Larger entries of F are scaled: squares of squared lengths have to be numbers, or what is stretched that far would
+// have no forces. (Scaled to one, the largest floats would have no normal inverse.)
+const PRINCIPAL_HUGE = 1e6;
+const PRINCIPAL_SCALED = 8.0;
 // Coarser than on the CPU: differences of stresses have f32's noise.
 const PRINCIPAL_EQUAL = 2e-3;
 const PRINCIPAL_MAX_ODD = 1e3;
@@ -56,7 +60,10 @@ fn principal_normal(a: vec3f) -> vec3f {
 }
 
 fn principal_of(g: mat3x3f) -> Principal {
-    var columns = g + mat3_diagonal(1.0);
+    let f = g + mat3_diagonal(1.0);
+    let extents = max(max(abs(f[0]), abs(f[1])), abs(f[2]));
+    let largest = max(max(extents.x, extents.y), extents.z);
+    var columns = select(1.0, PRINCIPAL_SCALED / largest, largest > PRINCIPAL_HUGE) * f;
     var v = mat3_diagonal(1.0);
     for (var sweep = 0; sweep < PRINCIPAL_SWEEPS; sweep++) {
         var is_settled = true;

@@ -4,7 +4,6 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::device::{Device, DeviceError};
-use super::kernel::Buffers;
 
 /// A buffer on its way into the memory of the host.
 pub struct Mapping(mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>);
@@ -88,7 +87,8 @@ impl ReadbackBuffer {
 }
 
 /// The first `n` values of the buffer `name`.
-pub fn read<T: bytemuck::Pod>(device: &Arc<Device>, buffers: &Buffers, name: &str, n: usize) -> Result<Vec<T>, DeviceError> {
+#[cfg(test)]
+pub fn read<T: bytemuck::Pod>(device: &Arc<Device>, buffers: &super::kernel::Buffers, name: &str, n: usize) -> Result<Vec<T>, DeviceError> {
     read_buffer(device, buffers.get(name), n)
 }
 

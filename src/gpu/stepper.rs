@@ -11,7 +11,7 @@ use super::elastic::{
 use super::kernel::{Bound, Buffers, Kernel, Stage, kernels};
 use super::layout::{ControlData, MAX_GRABS, ParamsData, joined, split, three, vec4};
 use super::limits::MAX_WHOLE_NODES;
-use super::readback::{ReadbackBuffer, Stopwatch, read};
+use super::readback::{ReadbackBuffer, Stopwatch};
 use super::staging::UploadStaging;
 use super::tiles::{CORES_OF_DEVICE, Tiles};
 use super::upload::{Groups, controls, params_data, upload_model_unless};
@@ -238,8 +238,11 @@ impl GpuStepper {
             iterations = self.batch(2 * iterations);
             encoder = self.encoder();
         };
-        if fault != 0 || controls.iter().any(|control| !control.residual2.is_finite()) {
-            return Err(self.not_finite(fault, params.time_step));
+        // `fault` is as `shaders/elastic/update.wgsl` leaves it.
+        let moved = (fault != 0).then(|| ("the velocity", self.model.node_bodies[self.model.n_nodes() - fault as usize]));
+        let stopped = controls.iter().position(|control| !control.residual2.is_finite()).map(|body| ("the force", body as u32));
+        if let Some((what, body)) = moved.or(stopped) {
+            return Err(self.not_finite(what, BodyRef::Deformable(body), params.time_step));
         }
         self.learn(&watched);
         self.count_bytes(params, loads, &controls);
@@ -263,20 +266,10 @@ impl GpuStepper {
         Ok(report)
     }
 
-    /// Takes the step back and says where it failed; `fault` as `shaders/elastic/update.wgsl` leaves it.
-    fn not_finite(&mut self, fault: u32, dt: f64) -> StepError {
-        let n = self.model.n_nodes();
-        let (what, node) = match fault {
-            // The solve stopped at its start: look where.
-            0 => match read::<[f32; 4]>(&self.device, &self.buffers, "rhs", n) {
-                Ok(rhs) => ("the force", rhs.iter().position(|r| r.iter().any(|c| !c.is_finite())).unwrap_or(0)),
-                Err(error) => return self.lost(&error),
-            },
-            _ => ("the velocity", n - fault as usize),
-        };
+    /// Takes the step back and says where it failed.
+    fn not_finite(&mut self, what: &'static str, body: BodyRef, dt: f64) -> StepError {
         self.roll_back();
         let (model, step) = (self.model.clone(), self.step);
-        let body = BodyRef::Deformable(model.node_bodies[node]);
         match self.state() {
             Ok(state) => StepError::not_finite(what, &model, body, state, dt, step),
             Err(error) => error,

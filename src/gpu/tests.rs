@@ -128,9 +128,6 @@ impl Bench {
         let params = Params::default();
         let state = scrambled_state(model);
         buffers.uniform("params", &[params_data(model, &params, &loads, &groups)]);
-        let (high, low): (Vec<_>, Vec<_>) = state.displacements.iter().map(split).unzip();
-        buffers.write("displacements_hi", &high);
-        buffers.write("displacements_lo", &low);
         buffers.write("velocities", &state.velocities.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
         buffers.write("rotations", &state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
         buffers.write("node_forces", &loads.node_forces.iter().map(|v| vec4(v, 0.0)).collect::<Vec<_>>());
@@ -139,7 +136,17 @@ impl Bench {
             weights[node as usize] = weight;
         }
         buffers.write("grab_weights", &weights);
-        Self { device, model: model.clone(), buffers, tiles, groups, params, loads, state }
+        let displacements = state.displacements.clone();
+        let mut bench = Self { device, model: model.clone(), buffers, tiles, groups, params, loads, state };
+        bench.displace(displacements);
+        bench
+    }
+
+    fn displace(&mut self, displacements: Vec<Vec3>) {
+        let (high, low): (Vec<_>, Vec<_>) = displacements.iter().map(split).unzip();
+        self.buffers.write("displacements_hi", &high);
+        self.buffers.write("displacements_lo", &low);
+        self.state.displacements = displacements;
     }
 
     fn run(&self, record: impl FnOnce(&mut wgpu::ComputePass)) {
@@ -216,12 +223,8 @@ fn compare_elements(bench: &Bench) {
 fn inverted_elements_are_those_of_the_cpu() {
     for mut bench in bars_of_two_materials() {
         let model = bench.model.clone();
-        for (i, u) in scrambled(model.n_nodes(), 0.12, 3).into_iter().enumerate().filter(|(i, _)| !model.fixed[*i]) {
-            bench.state.displacements[i] = u;
-        }
-        let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
-        bench.buffers.write("displacements_hi", &high);
-        bench.buffers.write("displacements_lo", &low);
+        let scrambled = scrambled(model.n_nodes(), 0.12, 3).into_iter().zip(&model.fixed);
+        bench.displace(scrambled.map(|(u, fixed)| if *fixed { Vec3::zeros() } else { u }).collect());
         bench.assemble();
         let n = model.tets.iter().filter(|tet| tet.material == 0).count();
         let det = |tet: &crate::model::Tet| crate::elastic::deformation_gradient(tet, &bench.state.displacements).determinant();
@@ -248,10 +251,7 @@ fn inverted_elements_are_those_of_the_cpu() {
 #[test]
 fn a_far_body_is_as_precise_as_a_near_one() {
     let mut bench = Bench::new(&bar([4, 2, 2], 0.0));
-    bench.state.displacements.iter_mut().for_each(|u| *u += Vec3::new(100.0, 50.0, -70.0));
-    let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
-    bench.buffers.write("displacements_hi", &high);
-    bench.buffers.write("displacements_lo", &low);
+    bench.displace(bench.state.displacements.iter().map(|u| u + Vec3::new(100.0, 50.0, -70.0)).collect());
     bench.assemble();
     let forces = bench.cpu_elements(&bench.state).forces.tets;
     let wanted: Vec<_> = forces.iter().flatten().map(|[x, y, z, _]| Vec3::new(*x, *y, *z)).collect();

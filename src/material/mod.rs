@@ -60,10 +60,10 @@ pub struct Material {
 pub const DEGENERATION_ROWS: usize = 1;
 
 impl Material {
-    /// Elements of several tets do not know it. With a degeneration ratio, what has collapsed is told by the features of a
-    /// tet; and what flows within limits of stretch comes to other places on the device than on the CPU with them.
+    /// It has a degeneration ratio, which elements of several tets do not know: what has collapsed is told by the features
+    /// of a tet.
     pub fn is_for_linear_tets(&self) -> bool {
-        self.degeneration_ratio.is_some() || (self.plasticity.is_some() && self.stretch_limits.is_some())
+        self.degeneration_ratio.is_some()
     }
 }
 

@@ -150,8 +150,8 @@ fn message(fault: Fault, file: Option<&str>) -> String {
                 .into()
         }
         Fault::Linear => {
-            "a material that has a degeneration_ratio, or flows and has limits of stretch, needs tets that are elements of their own; \
-                         take element = \"linear\", or remove one of these values"
+            "a material that has a degeneration_ratio needs tets that are elements of their own; take element = \"linear\", or remove \
+                         that value"
                 .into()
         }
         Fault::UnknownBuiltin => format!("the program has no mesh of this name; it has {}", quoted_list(assets::NAMES.iter().copied())),

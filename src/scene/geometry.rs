@@ -58,7 +58,7 @@ pub enum Fault {
     UnknownBuiltin,
     /// Averaged elements are asked for, and there are no cells of a lattice.
     NoCells,
-    /// Elements of several tets are asked for, of a material that they do not know.
+    /// Elements of several tets are asked for, of a material that has a degeneration ratio.
     Linear,
     /// A vertex of a collision surface so far [m] out of the tets that it cannot be meant.
     Outside {
@@ -131,7 +131,7 @@ const LOCKING: f64 = 0.4;
 struct Elements {
     asked: Option<ElementKind>,
     locks: bool,
-    /// Some tets are of a material that only tets that are elements alone know.
+    /// Some tets have a degeneration ratio, which tets that are elements alone know.
     is_linear: bool,
 }
 

@@ -38,7 +38,7 @@ impl Simulation {
         if let Some(model) = &changed {
             let for_linear = (0..).zip(&model.materials).filter(|(_, material)| material.is_for_linear_tets());
             if for_linear.into_iter().any(|(place, _)| is_of_patches(model, place)) {
-                let fault = "what has a degeneration ratio, or flows and has limits of stretch, needs element = \"linear\", which is chosen at the start".to_owned();
+                let fault = "what has a degeneration ratio needs element = \"linear\", which is chosen at the start".to_owned();
                 return Err(CommandError::BadMaterial {
                     name: materials.last().map(|named| named.name.clone()).unwrap_or_default(),
                     fault,

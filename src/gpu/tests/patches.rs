@@ -2,16 +2,24 @@
 
 use super::*;
 use crate::element::ElementKind;
+use crate::material::StretchLimits;
+use crate::math::Quat;
+use crate::mesh::TetMesh;
+use crate::step::StepError;
 
 const KINDS: [ElementKind; 2] = [ElementKind::Averaged, ElementKind::Quadratic];
+
+fn body(name: &str, kind: ElementKind, material: Material, mesh: TetMesh) -> SoftBody {
+    let mesh = if kind == ElementKind::Quadratic { mesh.quadratic(&[]).0 } else { mesh };
+    SoftBody { element: kind, self_contact: false, ..SoftBody::with_boundary_surface(name, material, mesh) }
+}
 
 /// Cells or tets that are not quite alike.
 fn block(name: &str, kind: ElementKind, material: Material) -> SoftBody {
     let mut mesh = shapes::box_tets(Vec3::new(0.4, 0.2, 0.2), [2, 1, 1]);
     let noise = scrambled(mesh.positions.len(), 0.004, 17);
     mesh.positions.iter_mut().zip(noise).for_each(|(p, noise)| *p += noise);
-    let mesh = if kind == ElementKind::Quadratic { mesh.quadratic(&[]).0 } else { mesh };
-    SoftBody { element: kind, self_contact: false, ..SoftBody::with_boundary_surface(name, material, mesh) }
+    body(name, kind, material, mesh)
 }
 
 fn material(model: MaterialModel) -> Material {
@@ -76,13 +84,33 @@ fn patches_are_those_of_the_cpu() {
 fn inverted_patches_are_those_of_the_cpu() {
     for mut bench in benches() {
         let model = bench.model.clone();
-        bench.state.displacements = scrambled(model.n_nodes(), 0.25, 3);
-        let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
-        bench.buffers.write("displacements_hi", &high);
-        bench.buffers.write("displacements_lo", &low);
+        bench.displace(scrambled(model.n_nodes(), 0.25, 3));
         let det = |tet: &crate::model::Tet| crate::elastic::deformation_gradient(tet, &bench.state.displacements).determinant();
         assert!(model.tets.iter().any(|tet| det(tet) < 0.0));
         compare(&bench, 1e-4);
+    }
+}
+
+/// Where a limit lies between two stretches that are nearly alike, stiffness is neither that of the one nor the mean of
+/// both.
+#[test]
+fn limits_between_stretches_are_those_of_the_cpu() {
+    for kind in [ElementKind::Linear, ElementKind::Averaged, ElementKind::Quadratic] {
+        let material = Material { stretch_limits: StretchLimits::new(Some(0.97), Some(1.01)), ..material(MaterialModel::Corotational) };
+        let mut bench = Bench::new(&model_of([block("block", kind, material)]));
+        let [left, right] = [[0.4, -0.2, 0.9], [-0.7, 0.3, 0.1]].map(|axis| Quat::from_scaled_axis(axis.into()));
+        for stretches in [[1.0112, 1.0098, 0.99], [1.0, 0.9709, 0.9698]] {
+            let strain = right.to_rotation_matrix() * Mat3::from_diagonal(&stretches.into()) * right.inverse().to_rotation_matrix();
+            let f = left.to_rotation_matrix() * strain;
+            bench.displace(bench.model.rest_positions.iter().map(|x| f * x - x).collect());
+            bench.assemble();
+            let (rhs, a) = bench.cpu_system();
+            let error = relative_error(&bench.vectors("rhs", rhs.len()), &rhs);
+            assert!(error < 1e-4, "{kind:?}, {stretches:?}: right-hand side {error:e}");
+            let found = columns(&blocks(&read(&bench.device, &bench.buffers, "blocks", a.blocks.len()).unwrap()));
+            let error = relative_error(&found, &columns(&a.blocks));
+            assert!(error < 1e-4, "{kind:?}, {stretches:?}: matrix {error:e}");
+        }
     }
 }
 
@@ -102,6 +130,30 @@ fn bodies_of_several_kinds_do_not_mix() {
     }
 }
 
+/// Where a node is so far away that its forces are no numbers of the device, a step is refused with every material, and
+/// the body and an element at the node are named.
+#[test]
+fn what_is_stretched_beyond_all_numbers_is_told() {
+    for kind in [ElementKind::Linear, ElementKind::Averaged, ElementKind::Quadratic] {
+        for material_model in MaterialModel::ALL {
+            let mesh = shapes::box_tets(Vec3::new(0.6, 0.2, 0.2), [3, 1, 1]);
+            let model = model_of([body("torn", kind, material(*material_model), mesh)]);
+            let mut stepper = GpuStepper::new(test_device(), model.clone()).unwrap();
+            let far = model.n_nodes() - 1;
+            for distance in [1e24, 1e36] {
+                let mut state = State::initial(&model);
+                state.displacements[far].y = distance;
+                stepper.set_state(&state).unwrap();
+                let before = stepper.state().unwrap().clone();
+                let error = stepper.step(&Params::default(), &Loads::default()).unwrap_err();
+                let StepError::NotFinite { body, tet: Some(tet), .. } = &error else { panic!("{kind:?} {material_model:?}: {error}") };
+                assert!(body == "torn" && model.tets[*tet].nodes.contains(&(far as u32)), "{kind:?} {material_model:?}: {error}");
+                assert!(*stepper.state().unwrap() == before);
+            }
+        }
+    }
+}
+
 /// Mean drop of the free end of a bar [m] once it rests.
 fn drop_at_rest(model: &Arc<Model>, stepper: &mut dyn Stepper) -> f64 {
     let params = Params { time_step: 0.1, tolerance: 1e-6, ..Params::default() };
@@ -118,10 +170,8 @@ fn drop_at_rest(model: &Arc<Model>, stepper: &mut dyn Stepper) -> f64 {
 #[test]
 fn cantilevers_sink_as_far_as_on_the_cpu() {
     for kind in KINDS {
-        let mesh = shapes::box_tets(Vec3::new(0.6, 0.1, 0.1), [6, 1, 1]);
-        let mesh = if kind == ElementKind::Quadratic { mesh.quadratic(&[]).0 } else { mesh };
         let material = Material { young_modulus: 3e5, mass_damping: 2.0, ..material(MaterialModel::StableNeoHookean) };
-        let mut bar = SoftBody { element: kind, self_contact: false, ..SoftBody::with_boundary_surface("bar", material, mesh) };
+        let mut bar = body("bar", kind, material, shapes::box_tets(Vec3::new(0.6, 0.1, 0.1), [6, 1, 1]));
         bar.fixed = bar.tets.positions.iter().map(|p| p.x < -0.3 + 1e-9).collect();
         let model = model_of([bar]);
         let mut cpu = ImplicitStepper::new(model.clone(), CpuBackend::default(), || 0.0).unwrap();

@@ -45,16 +45,15 @@ fn tets_have_the_stress_of_their_material() {
         let material = Material { model: *model, young_modulus: 5e5, poisson_ratio: 0.2, ..Material::default() };
         let mut bench = Bench::new(&tets(material));
         let (tets, positions) = (bench.model.tets.clone(), bench.model.rest_positions.clone());
+        let mut displacements = bench.state.displacements.clone();
         for (t, f) in deformations().iter().enumerate() {
             for node in tets[t].nodes.map(|n| n as usize) {
-                bench.state.displacements[node] = f * positions[node] - positions[node];
+                displacements[node] = f * positions[node] - positions[node];
             }
             let turn = Quat::from_matrix(&nearest_rotation(f));
             bench.state.rotations[t] = [turn.i, turn.j, turn.k, turn.w];
         }
-        let (high, low): (Vec<_>, Vec<_>) = bench.state.displacements.iter().map(split).unzip();
-        bench.buffers.write("displacements_hi", &high);
-        bench.buffers.write("displacements_lo", &low);
+        bench.displace(displacements);
         // What moves has the forces of where it will be.
         bench.buffers.write("velocities", &vec![[0f32; 4]; positions.len()]);
         bench.buffers.write("rotations", &bench.state.rotations.iter().map(|q| q.map(|c| c as f32)).collect::<Vec<_>>());
