@@ -504,7 +504,8 @@ fn a_body_that_goes_into_the_floor_by_its_own_size_is_solved() {
         assert!(report.converged && report.attempts <= 3 && report.limited.is_none(), "step {step}: {report:?}");
         assert!(report.iterations < 2000, "step {step}: {} iterations", report.iterations);
     }
-    let lowest = simulation.state().unwrap().positions.iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
+    let model = simulation.model().clone();
+    let lowest = simulation.state().unwrap().positions(&model).iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
     assert!((0.0..1e-3).contains(&lowest), "{lowest} m over the floor");
 }
 
