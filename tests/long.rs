@@ -492,8 +492,8 @@ motion = { keyframes = [{ time = 0.0 }, { time = 2.0, position = [0.0, -0.00201,
 "#;
 
 /// More of the surface of a body goes into the floor in its first step than a compliance is made for: the step is halved
-/// before that, and what touches then is solved with the compliance of the whole body (measured: some 7 s; with that of
-/// a part of it, each attempt took a minute and came to nothing).
+/// before that, and what touches then is solved with the compliance of the whole body (measured: 5.5 s; with that
+/// of a part of it, each attempt took a minute and came to nothing).
 #[test]
 fn a_body_that_goes_into_the_floor_by_its_own_size_is_solved() {
     let scene = Scene::from_text("thrown", "thrown", THROWN, None, &[]).unwrap();
