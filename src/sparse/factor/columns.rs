@@ -50,8 +50,8 @@ pub struct Columns {
     ways: Vec<Way>,
     /// Blocks of the tree that hold rows, and all above them.
     wanted: Vec<bool>,
-    /// Most memory of what is kept [bytes], and most columns that one request gets: as many as have room with all their
-    /// blocks.
+    /// Most memory of what is kept [bytes], and most columns that are kept and that one request gets: as many as have
+    /// room with all the blocks between them.
     limit: usize,
     capacity: usize,
     way_memory: usize,
@@ -336,7 +336,7 @@ impl Columns {
             .collect();
         if !filled.is_empty() {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
-            self.kept().keep(filled, self.limit);
+            self.kept().keep(filled, self.limit, self.capacity);
         }
         *stamp = if *is_complete && !cancel.has_been_cancelled() { self.stamp } else { 0 };
         found.pack(&self.starts);
@@ -382,7 +382,7 @@ impl Columns {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Most columns that one request gets.
+    /// Most columns that are kept, and that one request gets.
     #[cfg(test)]
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -529,23 +529,23 @@ impl Kept {
     }
 
     /// Those that were not asked for longest make room.
-    fn keep(&mut self, filled: Vec<(usize, Arc<Column>)>, limit: usize) {
+    fn keep(&mut self, filled: Vec<(usize, Arc<Column>)>, limit: usize, capacity: usize) {
         for (row, column) in filled {
             self.columns[row] = Some((column, self.n_requests));
         }
-        let mut memory: usize = self.columns.iter().flatten().map(|(column, _)| column.memory()).sum();
-        if memory <= limit {
-            return;
-        }
-        let kept = self.columns.iter().enumerate();
-        let mut oldest: Vec<(u64, usize)> = kept.filter_map(|(row, kept)| Some((kept.as_ref()?.1, row))).collect();
+        let kept =
+            self.columns.iter().enumerate().filter_map(|(row, kept)| kept.as_ref().map(|(column, last)| (*last, row, column.memory())));
+        let mut oldest: Vec<(u64, usize, usize)> = kept.collect();
+        let mut memory: usize = oldest.iter().map(|(_, _, memory)| memory).sum();
         oldest.sort_unstable();
-        oldest.pop();
-        for (_, row) in oldest {
-            if memory <= limit {
+        let mut left = oldest.len();
+        for (_, row, freed) in oldest {
+            if left <= 1 || (memory <= limit && left <= capacity) {
                 return;
             }
-            memory -= self.columns[row].take().map_or(0, |(column, _)| column.memory());
+            self.columns[row] = None;
+            memory -= freed;
+            left -= 1;
         }
     }
 }
