@@ -112,3 +112,59 @@ fn a_draft_ends_with_its_reason() {
     bench.until("another scene", |session| generation(session) > opened);
     assert!(bench.session.drafting.draft().is_none());
 }
+
+/// A red and a blue box of one glTF file, whose numbers are in a file beside it.
+fn write_two_boxes(folder: &std::path::Path) -> PathBuf {
+    let corner = |i: usize, x: f32| [x + (i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32];
+    let sides = [[0u16, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let triangles: Vec<u8> = sides.iter().flat_map(|[a, b, c, d]| [a, b, c, a, c, d]).flat_map(|corner| corner.to_le_bytes()).collect();
+    let boxes = [0.0, 2.0].map(|x| (0..8).flat_map(|i| corner(i, x)).flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
+    std::fs::write(folder.join("two.bin"), [&triangles[..], &boxes[0], &boxes[1]].concat()).unwrap();
+    let material = |color: &str| format!(r#"{{ "pbrMetallicRoughness": {{ "baseColorFactor": [{color}, 1] }} }}"#);
+    let part = |k: usize| format!(r#"{{ "attributes": {{ "POSITION": {} }}, "indices": 0, "material": {k} }}"#, k + 1);
+    let numbers = |view: usize, kind: &str| format!(r#"{{ "bufferView": {view}, {kind} }}"#);
+    let view = |from: usize, length: usize| format!(r#"{{ "buffer": 0, "byteOffset": {from}, "byteLength": {length} }}"#);
+    let positions = r#""componentType": 5126, "count": 8, "type": "VEC3""#;
+    let text = format!(
+        r#"{{ "asset": {{ "version": "2.0" }}, "scene": 0, "scenes": [{{ "nodes": [0] }}], "nodes": [{{ "mesh": 0 }}],
+        "meshes": [{{ "primitives": [{}, {}] }}], "materials": [{}, {}], "accessors": [{}, {}, {}], "bufferViews": [{}, {}, {}],
+        "buffers": [{{ "byteLength": 264, "uri": "two.bin" }}] }}"#,
+        part(0),
+        part(1),
+        material("0.7, 0.02, 0.02"),
+        material("0.02, 0.02, 0.7"),
+        numbers(0, r#""componentType": 5123, "count": 36, "type": "SCALAR""#),
+        numbers(1, positions),
+        numbers(2, positions),
+        view(0, 72),
+        view(72, 96),
+        view(168, 96),
+    );
+    let path = folder.join("two_boxes.gltf");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A file that is dropped onto the start page opens as a scene: the body is called as the file, and its parts keep their
+/// colours.
+#[test]
+fn a_dropped_gltf_keeps_its_name_and_colours() {
+    let mut bench = Bench::open("cantilever");
+    let folder = bench.told.with_extension("gltf");
+    std::fs::create_dir_all(&folder).unwrap();
+    let opened = generation(&bench.session);
+    bench.session.ui.start_open = true;
+    bench.session.dropped(write_two_boxes(&folder));
+    bench.until("the mesh", |session| generation(session) > opened && session.shown.view.is_some());
+    assert!(!bench.session.ui.start_open && bodies(&bench.session).contains(&"two_boxes".to_owned()), "{:?}", bodies(&bench.session));
+    bench.until("the end of the flight", |session| !session.viewpoint.is_flying());
+    let image = bench.picture();
+    bench.write("gltf", &image);
+    let of_the_picture = |is: fn([u8; 3]) -> bool| {
+        image.pixels.chunks_exact(4).filter(|pixel| is([pixel[0], pixel[1], pixel[2]])).count() as f64 / (image.pixels.len() / 4) as f64
+    };
+    let red = of_the_picture(|[r, g, b]| r > 90 && r > 2 * g.max(b).min(127));
+    let blue = of_the_picture(|[r, g, b]| b > 90 && b > 2 * r.max(g).min(127));
+    assert!(red > 0.005 && blue > 0.005, "{red} of the picture is red, {blue} blue");
+    std::fs::remove_dir_all(folder).unwrap();
+}
