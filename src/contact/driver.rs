@@ -9,11 +9,20 @@
 //!                       |                                               |
 //!                       +--> not converged                              +--> too many renewals or rows: not converged
 //! ```
+//!
+//! Where there is no smaller step a solve that does not converge ends where its rows and the geometry came nearest to
+//! each other: what came after that may be anywhere.
 
+use super::constraint::Constraint;
 use super::generate::Renewal;
+use crate::math::Vec3;
 
-/// Renewals of the rows in one solve.
+/// Renewals of the rows in one solve, where it may be given up.
 pub const MAX_RELINEARISATIONS: u32 = 20;
+/// Where it may not, it goes on after these as long as one of so many in turn comes nearer to what rows predict.
+const PATIENCE: u32 = 10;
+/// Nearer is this part of the least error before.
+const NEARER: f64 = 0.9;
 /// Forces are accepted within this part of the contact tolerance: gaps that aim at the middle of the band stay in it.
 pub const ACCEPTED: f64 = 0.5;
 /// Solves that failed to reach their accuracy after which a step that may be halved is given up.
@@ -97,8 +106,27 @@ impl Schedule {
     }
 }
 
+/// What was found for an island so far: velocity changes of its unknowns, its contacts, and whether anything crosses
+/// with these.
+pub struct Found<'a> {
+    pub dv: &'a mut Vec<Vec3>,
+    pub contacts: &'a mut Vec<Constraint>,
+    pub crosses: &'a mut bool,
+}
+
+/// Where rows and geometry came nearest to each other.
+#[derive(Clone, Debug, Default)]
+struct Nearest {
+    dv: Vec<Vec3>,
+    contacts: Vec<Constraint>,
+    crosses: bool,
+    /// Of gaps and forces [m].
+    error: f64,
+    residual: f64,
+}
+
 /// The relinearisation of one island: how far it has come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Relinearisation {
     limits: Limits,
     schedule: Schedule,
@@ -110,13 +138,28 @@ pub struct Relinearisation {
     /// Rows are solved no finer than this [m].
     finest: f64,
     refinements: u32,
+    /// The least error of the gaps in a renewal so far [m], and when it was found.
+    least_error: f64,
+    least_at: u32,
+    nearest: Option<Nearest>,
 }
 
 impl Relinearisation {
     pub fn new(limits: Limits, schedule: Schedule) -> Self {
         let finest = limits.finest();
         let (accuracy, total) = (schedule.first(finest), RowsSolved::default());
-        Self { limits, schedule, accuracy, total, relinearisations: 0, finest, refinements: 0 }
+        let (least_error, least_at, nearest) = (f64::INFINITY, 0, None);
+        Self { limits, schedule, accuracy, total, relinearisations: 0, finest, refinements: 0, least_error, least_at, nearest }
+    }
+
+    /// Whether the rows were renewed often enough: at the smallest step there is nothing better than going on, as long
+    /// as it converges, however slowly.
+    fn is_exhausted(&mut self, gap_error: f64) -> bool {
+        if gap_error < NEARER * self.least_error {
+            (self.least_error, self.least_at) = (gap_error, self.relinearisations);
+        }
+        let is_still_converging = !self.limits.gives_up && self.relinearisations < self.least_at + PATIENCE;
+        self.relinearisations >= MAX_RELINEARISATIONS && !is_still_converging
     }
 
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
@@ -150,21 +193,49 @@ impl Relinearisation {
             self.accuracy = self.finest;
             return Next::SolveRows;
         }
-        if !changed || self.relinearisations >= MAX_RELINEARISATIONS || n_rows > self.limits.max_rows {
+        if !changed || self.is_exhausted(renewal.gap_error) || n_rows > self.limits.max_rows {
             return Next::Done { converged: self.total.settled && !changed };
         }
         self.relinearisations += 1;
         Next::SolveRows
     }
 
-    /// One turn of the loop: takes the solve of the rows, lets `renew` look at the geometry (it returns how many rows
-    /// there are then), and decides.
-    pub fn advance(&mut self, solved: RowsSolved, renew: impl FnOnce() -> (Renewal, usize)) -> Next {
-        if !self.goes_on(solved) {
-            return Next::Done { converged: false };
+    /// One turn of the loop: takes the solve of the rows, lets `renew` look at the geometry, and decides. Ends without
+    /// convergence at the nearest of all turns, where that is kept.
+    pub fn advance(&mut self, solved: RowsSolved, trial: &mut Found, renew: impl FnOnce(&[Vec3], &mut Vec<Constraint>) -> Renewal) -> Next {
+        let next = if self.goes_on(solved) {
+            let renewal = renew(trial.dv, trial.contacts);
+            *trial.crosses = renewal.crosses;
+            let error = renewal.gap_error.max(self.accuracy).max(solved.accuracy);
+            let next = self.decide(&renewal, trial.contacts.len());
+            if !self.limits.gives_up && solved.settled && next != (Next::Done { converged: true }) {
+                self.keep(trial, error);
+            }
+            next
+        } else {
+            Next::Done { converged: false }
+        };
+        if next == (Next::Done { converged: false }) {
+            self.go_back(trial);
         }
-        let (renewal, n_rows) = renew();
-        self.decide(&renewal, n_rows)
+        next
+    }
+
+    /// Keeps what was found if it is nearer than all before.
+    fn keep(&mut self, trial: &Found, error: f64) {
+        let nearest = self.nearest.get_or_insert_with(|| Nearest { error: f64::INFINITY, ..Nearest::default() });
+        if error < nearest.error {
+            nearest.dv.clone_from(trial.dv);
+            nearest.contacts.clone_from(trial.contacts);
+            (nearest.crosses, nearest.error, nearest.residual) = (*trial.crosses, error, self.total.residual);
+        }
+    }
+
+    fn go_back(&mut self, trial: &mut Found) {
+        if let Some(nearest) = self.nearest.take().filter(|nearest| nearest.error.is_finite()) {
+            (*trial.dv, *trial.contacts, *trial.crosses) = (nearest.dv, nearest.contacts, nearest.crosses);
+            self.total.residual = nearest.residual;
+        }
     }
 }
 
@@ -172,16 +243,65 @@ impl Relinearisation {
 mod tests {
     use super::*;
 
+    /// One turn of a solve that is told how it goes.
+    fn turn(progress: &mut Relinearisation, renewal: Renewal, dv: &mut Vec<Vec3>) -> Next {
+        let solved = RowsSolved { settled: true, ..RowsSolved::default() };
+        progress.advance(solved, &mut Found { dv, contacts: &mut vec![], crosses: &mut false }, |_, _| renewal)
+    }
+
+    /// Renewals until the end of a solve whose gap errors are given.
+    fn renewals(gives_up: bool, gap_error: impl Fn(u32) -> f64) -> (u32, Next) {
+        let limits = Limits { tolerance: 1e-5, gives_up, max_rows: 10 };
+        let mut progress = Relinearisation::new(limits, Schedule::Finest);
+        loop {
+            let gap_error = gap_error(progress.relinearisations);
+            match turn(&mut progress, Renewal { gap_error, crosses: gap_error > 0.0 }, &mut vec![]) {
+                Next::SolveRows => {}
+                end @ Next::Done { .. } => return (progress.relinearisations, end),
+            }
+        }
+    }
+
+    /// Motions are numbered by their turn; the last one that was found is handed back where there may be a smaller step.
+    #[test]
+    fn without_convergence_the_nearest_is_kept() {
+        let ends_at = |gives_up: bool| {
+            let limits = Limits { tolerance: 1e-5, gives_up, max_rows: 10 };
+            let mut progress = Relinearisation::new(limits, Schedule::Finest);
+            let mut dv = vec![];
+            loop {
+                let n = progress.relinearisations;
+                dv = vec![Vec3::repeat(f64::from(n))];
+                let renewal = Renewal { gap_error: 1e-3 + 1e-4 * (f64::from(n) - 13.0).abs(), crosses: n > 13 };
+                if turn(&mut progress, renewal, &mut dv) == (Next::Done { converged: false }) {
+                    return dv[0].x;
+                }
+            }
+        };
+        assert_eq!(ends_at(false), 13.0);
+        assert_eq!(ends_at(true), f64::from(MAX_RELINEARISATIONS));
+    }
+
+    /// A slow convergence has its time where there is no smaller step; one that does not converge has an end anywhere.
+    #[test]
+    fn the_smallest_step_converges_slowly_if_it_must() {
+        let slowly = |n: u32| if n < 60 { 0.01 * 0.88f64.powi(n as i32) } else { 0.0 };
+        assert_eq!(renewals(false, slowly), (60, Next::Done { converged: true }));
+        assert_eq!(renewals(true, slowly), (MAX_RELINEARISATIONS, Next::Done { converged: false }));
+        let to_and_fro = |n: u32| if n < 15 { 0.01 / f64::from(n + 1) } else { 0.01 };
+        assert_eq!(renewals(false, to_and_fro), (24, Next::Done { converged: false }));
+        assert_eq!(renewals(false, |_| 0.01), (MAX_RELINEARISATIONS, Next::Done { converged: false }));
+    }
+
     /// What crosses by less than forces are exact is solved more finely, again and again, but not for ever.
     #[test]
     fn what_crosses_though_its_row_is_right_is_solved_more_finely() {
         let limits = Limits { tolerance: 1e-5, gives_up: true, max_rows: 10 };
-        let solved = RowsSolved { settled: true, ..RowsSolved::default() };
         let crossing = Renewal { gap_error: 0.0, crosses: true };
         let mut progress = Relinearisation::new(limits, Schedule::Finest);
         let mut finer = vec![];
         let end = loop {
-            match progress.advance(solved, || (crossing, 1)) {
+            match turn(&mut progress, crossing, &mut vec![]) {
                 Next::SolveRows => finer.push(progress.accuracy / limits.finest()),
                 end @ Next::Done { .. } => break end,
             }
@@ -189,10 +309,10 @@ mod tests {
         assert_eq!((finer, end), (vec![0.5, 0.25, 0.125], Next::Done { converged: true }));
         assert_eq!(progress.relinearisations, 0, "no row has changed");
         // Where rows change as well it stays as fine; where nothing crosses once is enough.
-        assert_eq!(progress.advance(solved, || (Renewal { gap_error: 1e-5, crosses: true }, 1)), Next::SolveRows);
+        assert_eq!(turn(&mut progress, Renewal { gap_error: 1e-5, crosses: true }, &mut vec![]), Next::SolveRows);
         assert!(progress.accuracy <= 0.125 * limits.finest());
         let mut once = Relinearisation::new(limits, Schedule::Finest);
         let apart = Renewal { gap_error: 0.0, crosses: false };
-        assert_eq!(once.advance(solved, || (apart, 1)), Next::Done { converged: true });
+        assert_eq!(turn(&mut once, apart, &mut vec![]), Next::Done { converged: true });
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
-use crate::contact::driver::{Limits, Next, Relinearisation};
+use crate::contact::driver::{Found, Limits, Next, Relinearisation};
 use crate::contact::generate::DetectionMemory;
 use crate::contact::islands::Island;
 use crate::contact::methods::RowSolver;
@@ -118,10 +118,12 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     solver.begin(&problem, &solution);
     let limits = Limits { tolerance, gives_up: false, max_rows: usize::MAX };
     let mut progress = Relinearisation::new(limits, solver.schedule());
+    let mut crosses = false;
     let converged = loop {
         let solved = solver.solve_rows(&problem, &mut contacts, &mut solution, progress.accuracy);
-        let renew = || (detection.renew_rows(&trial(&island, &local, &solution), &mut contacts), 0);
-        if let Next::Done { converged } = progress.advance(solved, renew) {
+        let mut found = Found { dv: &mut solution, contacts: &mut contacts, crosses: &mut crosses };
+        let renew = |dv: &[Vec3], contacts: &mut Vec<Constraint>| detection.renew_rows(&trial(&island, &local, dv), contacts);
+        if let Next::Done { converged } = progress.advance(solved, &mut found, renew) {
             break converged;
         }
     };

@@ -6,7 +6,7 @@ use super::Methods;
 use super::body_system::{BodySystem, damped};
 use super::matrix::Matrix;
 use crate::budget::Allowance;
-use crate::contact::driver::{Limits, Next, Relinearisation};
+use crate::contact::driver::{Found, Limits, Next, Relinearisation};
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
 use crate::contact::methods::{RowSolver, cwc};
@@ -96,12 +96,11 @@ impl TouchedIslands<'_> {
         let converged = loop {
             let mut solved = solver.solve_rows(problem, contacts, dv, progress.accuracy);
             solved.exhausted |= problem.must_end();
-            let next = progress.advance(solved, || {
+            let next = progress.advance(solved, &mut Found { dv, contacts, crosses }, |dv, contacts| {
                 let trial = Trial { island, local: problem.local, dv };
                 let renewal = detecting.time("detection", || self.detection.renew_rows(&trial, contacts));
-                *crosses = renewal.crosses;
                 problem.allowance.spend(self.detection.renewal_work(island, contacts));
-                (renewal, contacts.len())
+                renewal
             });
             if let Next::Done { converged } = next {
                 break converged;

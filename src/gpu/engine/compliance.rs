@@ -4,7 +4,7 @@
 use super::*;
 use crate::body::BodyRef;
 use crate::budget::Allowance;
-use crate::contact::driver::{Limits, Next, Relinearisation, RowsSolved};
+use crate::contact::driver::{Found, Limits, Next, Relinearisation, RowsSolved};
 use crate::gpu::tiles::CORES_OF_DEVICE;
 
 /// What a submission answers.
@@ -364,16 +364,15 @@ impl DeviceBackend {
                 return;
             }
             let IslandWork { dv, contacts, crosses, solved, pairs, .. } = work;
-            let trial = Trial { island, local, dv };
-            let next = course.progress.advance(course.solved, || {
-                let renewal = match &sieved {
+            let next = course.progress.advance(course.solved, &mut Found { dv, contacts, crosses }, |dv, contacts| {
+                let trial = Trial { island, local, dv };
+                match &sieved {
                     Some(sieved) => detection.renew_rows_among(&sieved.candidates[k], &trial, &sieved.end, contacts),
                     None => detection.renew_rows(&trial, contacts),
-                };
-                *crosses = renewal.crosses;
-                (renewal, contacts.len())
+                }
             });
             if let Next::Done { converged } = next {
+                let trial = Trial { island, local, dv };
                 let mut report = StepReport::timed(clock);
                 report.take_progress(&course.progress, converged);
                 report.contact = contact_report(contacts, |unknown| trial.at(unknown), step.params.time_step, pairs);
