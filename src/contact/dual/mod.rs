@@ -198,8 +198,8 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
 }
 
 /// Most contacts that are solved by Newton's method where nothing else converges: a step of it factorises a dense matrix
-/// with three rows a contact, some 0.2 ms at the bound.
-const MAX_NEWTON_CONTACTS: usize = 32;
+/// with three rows a contact.
+const MAX_NEWTON_CONTACTS: usize = 64;
 
 /// Bound on the iterations that improve what is within the tolerance.
 pub const IMPROVEMENTS: u32 = 24;

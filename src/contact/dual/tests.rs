@@ -197,6 +197,30 @@ fn few_contacts_that_nothing_else_solves_are_for_newton() {
     }
 }
 
+/// Contacts that were met in a run: projections go round and round, and a line search stops at a minimum of |F|.
+#[test]
+fn full_newton_steps_solve_what_a_line_search_does_not() {
+    let text = include_str!("../../../tests/data/contacts_12.txt");
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut numbers = || lines.next().unwrap().split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>();
+    let friction = numbers()[0];
+    let (free, mut p): (Vec<Vec3>, Vec<Vec3>) =
+        (0..12).map(|_| numbers()).map(|row| (Vec3::from_column_slice(&row[..3]), Vec3::from_column_slice(&row[3..]))).unzip();
+    let mut dense = DMatrix::zeros(36, 36);
+    for r in 0..36 {
+        for (c, w) in numbers().into_iter().enumerate() {
+            (dense[(r, c)], dense[(c, r)]) = (w, w);
+        }
+    }
+    let mut scene =
+        Scene { bodies: vec![[Some(0), Some(1)]; 12], dense, free, w: Compliance::default(), laws: vec![Law::Unilateral { friction }; 12] };
+    scene.assemble();
+    let before = scene.problem().error(&p, &scene.exact_motion(&p)).max();
+    let outcome = solve(&scene.problem(), &mut p, &Options::default(), &mut Work::default());
+    assert!(before > Options::default().tolerance && outcome.converged && outcome.method == Method::Newton, "{before}: {outcome:?}");
+    assert!(scene.problem().error(&p, &scene.exact_motion(&p)).max() < 3e-6);
+}
+
 #[test]
 fn ties_hold_and_yield_by_their_compliance() {
     let mut scene = scene(9, 2, 8, 0.5, 1e-3);
