@@ -177,21 +177,32 @@ fn a_long_step_does_not_keep_the_window_waiting() {
     }
     assert!(is_paused(&window), "it is not stopped");
     window.expect_nothing("step ", 300);
-    // Begun again, it ends within 100 ms of being told to, and of the frames that hear of it and of its end.
+    // Begun again, it ends within 100 ms of being told to, and of the frames that hear of it and of its end. One that
+    // ends by itself before it is told to says nothing: then it is the turn of the next.
     let mut waits = vec![];
-    for _ in 0..3 {
-        window.key("space");
+    for _ in 0..20 {
+        if waits.len() == 3 {
+            break;
+        }
+        if is_paused(&window) {
+            window.key("space");
+        }
         window.wait("long step begun");
         let [x, y] = window.place("step.stop");
         window.press(x, y);
         let frame = number(&window.wait("answered "), "frame_ms");
         let told = std::time::Instant::now();
         window.release();
-        window.wait("activity Paused");
+        while !is_paused(&window) && told.elapsed().as_secs_f64() < 3.0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         let wait = 1e3 * told.elapsed().as_secs_f64();
-        println!("stopped after {wait:.0} ms; frames take {frame:.0} ms");
-        waits.push(wait - 3.0 * frame);
+        if is_paused(&window) {
+            println!("stopped after {wait:.0} ms; frames take {frame:.0} ms");
+            waits.push(wait - 3.0 * frame);
+        }
     }
+    assert_eq!(waits.len(), 3, "steps end before they are stopped");
     waits.sort_by(f64::total_cmp);
     assert!(waits[1] < 100.0, "beyond three frames: {waits:?} ms");
     window.key("ctrl+q");
