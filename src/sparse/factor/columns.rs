@@ -130,7 +130,7 @@ struct Kept {
 /// was made to, and stay for the next request: what rests touches the same nodes step after step.
 #[derive(Debug, Default)]
 pub struct Requested {
-    /// [`Columns::stamp`] of those; 0: none, or not all that was asked for.
+    /// [`Columns::stamp`] of those; 0: none.
     stamp: u64,
     wanted: Vec<usize>,
     asked: Vec<usize>,
@@ -298,8 +298,8 @@ impl Columns {
     }
 
     /// Brings the blocks between `nodes` to `found`; those that are missing are computed. If the request alone is larger
-    /// than the memory there are none: with some of them alone a compliance would be that of no body. Some are missing
-    /// once `cancel` is cancelled. Nodes outside the set are passed over.
+    /// than the memory there are none: with some of them alone a compliance would be that of no body. Nor are there once
+    /// `cancel` is cancelled. Nodes outside the set are passed over.
     pub fn request(&self, factor: &RestFactor, nodes: &[u32], cancel: &CancelToken, found: &mut Requested) {
         found.wanted.clear();
         found.wanted.extend(nodes.iter().filter_map(|node| self.row(*node)).map(|row| row as usize));
@@ -329,6 +329,7 @@ impl Columns {
             .par_iter()
             .enumerate()
             .with_min_len(NODES)
+            .filter(|_| !cancel.has_been_cancelled())
             .filter_map(|(k, row)| {
                 let first = asked.partition_point(|at| *at < self.starts[*row]);
                 Some((*row, self.fill(*row, &asked[first..=k], before)?))
@@ -338,7 +339,11 @@ impl Columns {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
             self.kept().keep(filled, self.limit, self.capacity);
         }
-        *stamp = if *is_complete && !cancel.has_been_cancelled() { self.stamp } else { 0 };
+        *is_complete &= !cancel.has_been_cancelled();
+        *stamp = if *is_complete { self.stamp } else { 0 };
+        if !*is_complete {
+            found.asked.clear();
+        }
         found.pack(&self.starts);
     }
 

@@ -174,6 +174,13 @@ fn blocks_are_those_of_the_inverse_and_stay_in_their_memory() {
             assert_eq!(kept.block(&columns, i, j), fresh.block(&columns, i, j), "{i} {j}");
         }
     }
+    // One that is cancelled has none, those neither that were there; the next has them all.
+    let cancelled = CancelToken::default();
+    cancelled.cancel();
+    columns.request(&factor, &surface[..45], &cancelled, &mut kept);
+    assert!(!kept.is_complete && kept.block(&columns, surface[1], surface[2]).is_none());
+    columns.request(&factor, &surface[..45], CancelToken::never(), &mut kept);
+    assert!(kept.is_complete && kept.block(&columns, surface[1], surface[44]).is_some());
     let same = columns.of_factor();
     same.request(&factor, &asked[..2], CancelToken::never(), &mut kept);
     assert!(kept.block(&same, asked[0], asked[1]).is_some() && kept.block(&same, asked[0], surface[50]).is_none());
