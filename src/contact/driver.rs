@@ -10,8 +10,8 @@
 //!                       +--> not converged                              +--> too many renewals or rows: not converged
 //! ```
 //!
-//! Where there is no smaller step a solve that does not converge ends where its rows and the geometry came nearest to
-//! each other: what came after that may be anywhere.
+//! Where a solve may not be given up for a smaller step, one that does not converge ends where its rows and the geometry
+//! came nearest to each other: what came after that may be anywhere.
 
 use super::constraint::Constraint;
 use super::generate::Renewal;
@@ -152,8 +152,8 @@ impl Relinearisation {
         Self { limits, schedule, accuracy, total, relinearisations: 0, finest, refinements: 0, least_error, least_at, nearest }
     }
 
-    /// Whether the rows were renewed often enough: at the smallest step there is nothing better than going on, as long
-    /// as it converges, however slowly.
+    /// Whether the rows were renewed often enough: what may not be given up has nothing better than going on, as long as
+    /// it converges, however slowly.
     fn is_exhausted(&mut self, gap_error: f64) -> bool {
         if gap_error < NEARER * self.least_error {
             (self.least_error, self.least_at) = (gap_error, self.relinearisations);
@@ -223,8 +223,8 @@ impl Relinearisation {
 
     /// Keeps what was found if it is nearer than all before.
     fn keep(&mut self, trial: &Found, error: f64) {
-        let nearest = self.nearest.get_or_insert_with(|| Nearest { error: f64::INFINITY, ..Nearest::default() });
-        if error < nearest.error {
+        if error < self.nearest.as_ref().map_or(f64::INFINITY, |nearest| nearest.error) {
+            let nearest = self.nearest.get_or_insert_default();
             nearest.dv.clone_from(trial.dv);
             nearest.contacts.clone_from(trial.contacts);
             (nearest.crosses, nearest.error, nearest.residual) = (*trial.crosses, error, self.total.residual);
@@ -232,7 +232,7 @@ impl Relinearisation {
     }
 
     fn go_back(&mut self, trial: &mut Found) {
-        if let Some(nearest) = self.nearest.take().filter(|nearest| nearest.error.is_finite()) {
+        if let Some(nearest) = self.nearest.take() {
             (*trial.dv, *trial.contacts, *trial.crosses) = (nearest.dv, nearest.contacts, nearest.crosses);
             self.total.residual = nearest.residual;
         }

@@ -6,7 +6,7 @@ use super::super::law::limit;
 use super::{Law, Method, NaturalError, Options, Outcome, Problem, Scale, Work, start};
 use crate::math::{Mat3, Vec3};
 
-/// Steps that are taken in full, from either start: where they converge, they need 3 to 40 (29 of 63 problems with 12 to
+/// Steps that are taken in full, from either start: where they converge, they need 3 to 48 (29 of 63 problems with 12 to
 /// 60 contacts that neither the projections nor [`Steps::Descent`] solved; a thirtieth by friction that grows from zero).
 const FULL: u32 = 50;
 const DESCENT: u32 = 100;
