@@ -131,16 +131,52 @@ fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest
     None
 }
 
+/// The plane through the rim of a cylinder at the point `p` that lies along an edge or a triangle; its distance is that
+/// of `p`. None where the feature lies along no such plane between those of cap and mantle, or one of these tells more:
+/// the feature sinks less deep below it.
+///
+/// Where a feature bends over a rim, cap and mantle are as near as each other in its deepest point, and a row along the
+/// normal of either pushes it along itself, below the other. The least way out is across both feature and rim.
+fn across_rim(shape: &Shape, p: &Vec3, corners: &[Vec3], near: &Nearest) -> Option<Nearest> {
+    let Shape::Cylinder { radius, half_height } = *shape else { return None };
+    let (mantle, cap) = (Vec3::new(p.x, 0.0, p.z).try_normalize(0.0)?, Vec3::y() * p.y.signum());
+    // In these two directions: across an edge, and along the normal of a triangle.
+    let (of_cap, of_mantle) = match *corners {
+        [a, b] => ((b - a).dot(&mantle), -(b - a).dot(&cap)),
+        [a, b, c] => {
+            let normal = (b - a).cross(&(c - a));
+            (normal.dot(&cap), normal.dot(&mantle))
+        }
+        _ => return None,
+    };
+    let is_between = of_cap * of_mantle > 0.0;
+    let normal = is_between.then(|| cap * of_cap.abs() + mantle * of_mantle.abs())?.try_normalize(0.0)?;
+    let point = mantle * radius + cap * half_height;
+    let sinks = |point: &Vec3, normal: &Vec3| corners.iter().map(|x| (x - point).dot(normal)).fold(f64::INFINITY, f64::min);
+    let is_least = sinks(&point, &normal) > sinks(&near.point, &near.normal);
+    is_least.then(|| Nearest { distance: (p - point).dot(&normal), normal, point })
+}
+
 impl MovingShape {
     /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's
     /// frame, so that a fast point meets the side it enters by, not the one it would leave by.
     pub fn tangent_plane(&self, x_t0: &Vec3, x_t1: &Vec3) -> TangentPlane {
+        self.tangent_plane_along(&[], x_t0, x_t1)
+    }
+
+    /// The same for a point of an edge or a triangle, with the places of its corners at the end of the step [m, world]:
+    /// over a rim the plane lies along the feature.
+    pub fn tangent_plane_along(&self, corners: &[Vec3], x_t0: &Vec3, x_t1: &Vec3) -> TangentPlane {
+        let local = |x: &Vec3| self.pose_t1.inverse_transform_point(&(*x).into()).coords;
         let p0 = self.pose_t0.inverse_transform_point(&(*x_t0).into()).coords;
-        let p1 = self.pose_t1.inverse_transform_point(&(*x_t1).into()).coords;
+        let p1 = local(x_t1);
         let mut near = nearest(&self.shape, &p1);
         let thickness = half_thickness(&self.shape);
         if (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm() {
             near = first_entry(&self.shape, &p0, &p1, 1e-3 * thickness).unwrap_or(near);
+        } else if corners.len() > 1 {
+            let corners: ArrayVec<Vec3, 3> = corners.iter().map(local).collect();
+            near = across_rim(&self.shape, &p1, &corners, &near).unwrap_or(near);
         }
         let point = self.pose_t1.transform_point(&near.point.into()).coords;
         let start = self.pose_t0.transform_point(&near.point.into()).coords;
@@ -309,6 +345,41 @@ mod tests {
         };
         let plane = wall.tangent_plane(&Vec3::new(0.2, 0.1, 0.0), &Vec3::new(-0.3, 0.1, 0.0));
         assert!((plane.normal - Vec3::x()).norm() < 1e-12 && plane.gap < -0.34, "{plane:?}");
+    }
+
+    /// The feature lies as deep below the plane everywhere, and all of the cylinder lies below it.
+    #[test]
+    fn over_a_rim_the_plane_lies_along_the_feature() {
+        let (radius, half_height, still) = (0.3, 0.6, Isometry::identity());
+        let moving = MovingShape { shape: Shape::Cylinder { radius, half_height }, pose_t0: still, pose_t1: still };
+        for k in 1..300 {
+            let (angle, lean) = (sample(k).x * std::f64::consts::PI, sample(k).y);
+            let (mantle, around) = (Vec3::new(angle.cos(), 0.0, angle.sin()), Vec3::new(-angle.sin(), 0.0, angle.cos()));
+            let tilt: f64 = 0.8 + 0.2 * lean;
+            let side = if k % 2 == 0 { Vec3::y() } else { -Vec3::y() };
+            let normal = side * tilt.cos() + mantle * tilt.sin();
+            let (over, depth) = (side * tilt.sin() - mantle * tilt.cos(), 1e-3 * (1.0 + sample(k).z.abs()));
+            // As deep below the cap as below the mantle.
+            let rim = mantle * radius + side * half_height;
+            let deepest = rim - (mantle + side) * (depth / (tilt.cos() + tilt.sin()));
+            let corners = [over + around * 0.3, -over - around * 0.3, around].map(|way| deepest + way * 0.1);
+            for feature in [&corners[..2], &corners] {
+                let plane = moving.tangent_plane_along(feature, &deepest, &deepest);
+                assert!((plane.normal - normal).norm() < 1e-9 && (plane.gap + depth).abs() < 1e-12, "{k}: {plane:?}");
+                assert!(feature.iter().all(|x| ((x - plane.point).dot(&plane.normal) + depth).abs() < 1e-12));
+                for point in (1..60).map(|i| nearest(&moving.shape, &sample(i)).point) {
+                    assert!((point - plane.point).dot(&plane.normal) < 1e-12, "{k}: {point}");
+                }
+            }
+            let of_point = moving.tangent_plane(&deepest, &deepest);
+            let sinks = corners.iter().map(|x| (x - of_point.point).dot(&of_point.normal)).fold(0.0, f64::min);
+            assert!(sinks < -5.0 * depth, "cap or mantle alone would push the feature much further: {sinks}");
+        }
+        // What lies on the mantle or stands on the cap is not over the rim.
+        let lies = [Vec3::new(0.299, 0.2, -0.2), Vec3::new(0.299, 0.1, 0.2)];
+        let middle = (lies[0] + lies[1]) * 0.5;
+        let [along, plain] = [moving.tangent_plane_along(&lies, &middle, &middle), moving.tangent_plane(&middle, &middle)];
+        assert_eq!((along.normal, along.point), (plain.normal, plain.point));
     }
 
     #[test]

@@ -64,10 +64,10 @@ fn a_block_slides_up_over_a_concave_edge() {
 /// each other, and its row is not to flip between them.
 #[test]
 fn what_lies_over_a_rim_converges() {
-    for velocity in ["[-1.0, -2.0, 0.2]", "[-2.0, -1.0, 0.5]"] {
+    for (velocity, cells) in [("[-1.0, -2.0, 0.2]", 1), ("[-2.0, -1.0, 0.5]", 1), ("[-1.0, -2.0, 0.2]", 8)] {
         let text = format!(
             "format = 1\n[contact]\nfriction = 0.5\n[material.gum]\nyoung_modulus = 2e5\npoisson_ratio = 0.4\n\
-             [[body]]\nname = \"plate\"\nmaterial = \"gum\"\nshape = {{ type = \"box\", size = [0.4, 0.05, 0.4], cells = [1, 1, 1] }}\n\
+             [[body]]\nname = \"plate\"\nmaterial = \"gum\"\nshape = {{ type = \"box\", size = [0.4, 0.05, 0.4], cells = [{cells}, 1, {cells}] }}\n\
              position = [0.12, 0.26, 0.03]\nrotation = [0.0, 0.0, 40.0]\nvelocity = {velocity}\n\
              [[body]]\nname = \"drum\"\nkind = \"static\"\nshape = {{ type = \"cylinder\", radius = 0.06, height = 0.2 }}\n"
         );

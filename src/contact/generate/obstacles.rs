@@ -58,6 +58,9 @@ const LEAST_WAY: f64 = 1e-12;
 /// A point of the first feature of a pair may have a row of its own if one of its weights differs by this much.
 const SAME_POINT: f64 = 0.02;
 
+/// Less than this of a corner in a point is what the search for the deepest one leaves.
+const LEAST_WEIGHT: f64 = 1e-6;
+
 impl Obstacles {
     fn shape_of(&self, pair: &PairId) -> &MovingShape {
         &self.shapes[pair.second as usize]
@@ -79,7 +82,16 @@ impl Obstacles {
     fn point_at_end(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> Linearisation {
         let vertices = corners(end.step, pair);
         let (x0, x1) = (combine(&vertices, weights, &end.step.start), combine(&vertices, weights, &end.x));
-        linearisation(&vertices, weights, &self.shape_of(pair).tangent_plane(&x0, &x1), &x0, &x1)
+        let plane = self.shape_of(pair).tangent_plane_along(&around(&vertices, weights, &end.x), &x0, &x1);
+        linearisation(&vertices, weights, &plane, &x0, &x1)
+    }
+
+    /// How far the point of a row ends from the obstacle [m]; below a plane that lies along its feature it may be deeper.
+    fn gap_of_point(&self, pair: &PairId, row: &Linearisation, step: &SurfaceStep) -> f64 {
+        match pair.kind {
+            PairKind::VertexObstacle => row.gap,
+            _ => self.shape_of(pair).tangent_plane(&combine(&corners(step, pair), &row.weights, &step.start), &row.point).gap,
+        }
     }
 
     /// The features of some bodies that end inside obstacles, body by body; goes back to `idle` when they are taken.
@@ -145,7 +157,7 @@ impl Obstacles {
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
-            if row.gap < 0.0 {
+            if self.gap_of_point(&pair, &row, step) < 0.0 {
                 found.push((pair, row));
             }
         };
@@ -267,8 +279,9 @@ impl ContactGenerator for Obstacles {
         let (vertices, weights) = (corners(end.step, pair), self.deepest(pair, end.step, start, false));
         let x0 = combine(&vertices, &weights, start);
         let obstacle = self.shape_of(pair);
-        let carried = obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(x0));
-        let plane = obstacle.tangent_plane(&x0, &carried.coords);
+        let carried = |x: &Vec3| (obstacle.pose_t1 * (obstacle.pose_t0.inverse() * nalgebra::Point3::from(*x))).coords;
+        let around: ArrayVec<Vec3, 3> = around(&vertices, &weights, start).iter().map(carried).collect();
+        let plane = obstacle.tangent_plane_along(&around, &x0, &carried(&x0));
         Some(linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
     }
 
@@ -289,12 +302,13 @@ impl ContactGenerator for Obstacles {
             let (vertices, obstacle) = (corners(end.step, &pair), self.shape_of(&pair));
             let start = combine(&vertices, &row.weights, &end.step.start);
             let before = nearest(&obstacle.shape, &obstacle.pose_t0.inverse_transform_point(&start.into()).coords).distance;
+            let after = self.gap_of_point(&pair, &row, end.step);
             // What was as deep goes with the obstacle, or comes out.
-            let goes_in = before - row.gap > LEAST_WAY;
+            let goes_in = before - after > LEAST_WAY;
             goes_in.then(|| Overlap {
                 bodies: self.bodies(end.step, &pair),
                 vertices: vertices.into_iter().collect(),
-                time: (before / (before - row.gap)).clamp(0.0, 1.0),
+                time: (before / (before - after)).clamp(0.0, 1.0),
                 // Along the surface it moves past.
                 immovable_motion: row.normal * (row.point - start - row.slip).dot(&row.normal),
             })
@@ -365,6 +379,11 @@ fn corners(step: &SurfaceStep, pair: &PairId) -> ArrayVec<u32, 3> {
         PairKind::TriangleObstacle => mesh.triangles[pair.first as usize].into(),
         _ => [pair.first].into_iter().collect(),
     }
+}
+
+/// The places of the corners of the least feature that a point is inside of: the point of a triangle may be on an edge.
+fn around(vertices: &[u32], weights: &[f64; 3], x: &[Vec3]) -> ArrayVec<Vec3, 3> {
+    vertices.iter().zip(weights).filter(|(_, w)| **w > LEAST_WEIGHT).map(|(v, _)| x[*v as usize]).collect()
 }
 
 /// Weights of the corners of an edge or triangle at the contact point; equal ones where a state from disk does not tell
