@@ -46,9 +46,8 @@ pub struct Search<'s> {
     pub known: &'s [(PairId, usize)],
     /// Features of a pair that are further beside each other than this [m] do not touch.
     pub near: f64,
-    /// How far gaps are from what their rows predicted where rows have changed already [m]; 0 if none has: what only
-    /// matters if nothing worse does may be left out.
-    pub error: f64,
+    /// Rows have changed already: what only matters if nothing else does may be left out.
+    pub is_busy: bool,
     /// Once it is cancelled a part of what meets is enough: the step ends.
     pub cancel: &'s CancelToken,
 }

@@ -219,9 +219,8 @@ impl<'a> Detection<'a> {
         known.sort_unstable();
         let mut crosses = false;
         for generator in self.generators.all() {
-            let before = met.len();
-            let error = met.iter().fold(gap_error, |error, (_, found)| error.max(self.gap_error(true, found.gap)));
-            generator.meet(&Search { moved, candidates, known, near: self.near(), error, cancel: &self.cancel }, met);
+            let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
+            generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy, cancel: &self.cancel }, met);
             crosses |= met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);

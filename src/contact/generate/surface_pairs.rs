@@ -55,20 +55,15 @@ impl ContactGenerator for SurfacePairs {
     }
 
     /// Pairs of flat and concave edges, and those from inside (what came in leaves elsewhere), are told only if there
-    /// is nothing worse to do: resolving the others mostly resolves them. But those that are deeper than all others would
-    /// only be met when these are done, and all begins anew.
+    /// is nothing else to do: resolving the others mostly resolves them.
     fn meet(&self, search: &Search, met: &mut Met) {
         let mut crossings = self.idle.take().unwrap_or_default();
         let step = search.moved.step();
         let (mesh, start) = (&step.surfaces.mesh, &step.start);
         find_crossings(search.candidates, search.moved.end, search.cancel, &mut crossings);
         let comes_first = |crossing: &Crossing| mesh.meets_outside(crossing.pair, start, &crossing.normal);
-        let depth = |crossing: &Crossing| -crossing.gap(&search.moved.end.x);
-        let (mut is_busy, mut worst) = (search.error > 0.0, search.error.max(search.near));
-        for crossing in crossings.found.iter().filter(|crossing| comes_first(crossing)) {
-            (is_busy, worst) = (true, worst.max(depth(crossing)));
-        }
-        let told = crossings.found.iter().filter(|crossing| !is_busy || comes_first(crossing) || depth(crossing) > worst);
+        let any_first = search.is_busy || crossings.found.iter().any(comes_first);
+        let told = crossings.found.iter().filter(|crossing| !any_first || comes_first(crossing));
         met.extend(told.map(|crossing| (pair_id(&crossing.pair), of_crossing(crossing, search))));
         self.idle.put(crossings);
     }
