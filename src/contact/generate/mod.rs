@@ -306,9 +306,6 @@ impl<'a> Detection<'a> {
         let mut ends = ends.drain(..);
         let mut gap_error = 0.0f64;
         contacts.retain_mut(|contact| {
-            if let Some(point) = contact.point_mut() {
-                point.life.begin_turn();
-            }
             let (found, aside, life) = match (&contact.source, ends.next().flatten()) {
                 (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
                 (Source::Joint { attachment }, _) => {
@@ -326,7 +323,7 @@ impl<'a> Detection<'a> {
             let is_stale = if found.gap <= 0.0 {
                 // Features that are apart along the surface more than they overlap do not touch; if they cross, they
                 // are found to do so.
-                aside <= -found.gap && !self.is_in_vain(contact, &found, moved)
+                aside <= -found.gap
             } else {
                 contact.is_active() && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
             };
@@ -337,15 +334,6 @@ impl<'a> Detection<'a> {
             true
         });
         gap_error
-    }
-
-    /// Whether another row would be in vain: features overlap as theirs predicts, again. Not the row is at fault then but
-    /// the forces, and another one would say the same.
-    fn is_in_vain(&self, contact: &mut Constraint, found: &Linearisation, moved: &Moved) -> bool {
-        let is_as_said = contact.is_active()
-            && row_life::is_as_predicted(found.gap, self.predicted_gap(contact, moved), self.tolerance)
-            && contact.row.normal().dot(&found.normal) > row_life::SAME_DIRECTION;
-        is_as_said && contact.point_mut().is_some_and(|point| point.life.overlaps_as_said())
     }
 
     /// How far a gap [m] is from what its row predicted, where the row has changed: rows may change where gaps hardly
@@ -376,19 +364,11 @@ impl<'a> Detection<'a> {
             return self.gap_error(true, gap);
         };
         let (contact, gap) = (&mut contacts[place], found.gap);
-        if generator.is_continuous() && gap < 0.0 && self.is_in_vain(contact, &found, moved) {
-            return 0.0;
-        }
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
         let predicted_gap = self.predicted_gap(contact, moved);
         let Some(point) = contact.point_mut() else { return 0.0 };
         if !generator.is_continuous() && generator.at_end(point, &normal, moved).0.gap < 0.0 {
             // Its row was renewed with the others.
-            return 0.0;
-        }
-        if generator.is_continuous() && gap < 0.0 && point.life.is_renewed() {
-            // So was that of features which overlap at the end: another one would take back what it asks for.
-            point.life.cross();
             return 0.0;
         }
         let present = Present { normal, predicted_gap, contact_offset: point.contact_offset, tolerance: self.tolerance };

@@ -28,8 +28,6 @@
 //!   Damped     turns half of the way, then a third, a fourth and so on: to the mean of the normals that it meets. And
 //!              it asks for more of a gap that opens less than its rows predicted (a secant).
 //! ```
-//!
-//! In one look at a trial motion a row is renewed once: features that overlap at its end mostly cross on the way, too.
 
 use crate::math::Vec3;
 
@@ -43,8 +41,6 @@ const MAX_FULL_RENEWALS: u32 = 3;
 const MIN_SHARE_OF_OPENING: f64 = 0.2;
 /// Cosine of the most that a normal turns in one renewal: 15 degrees.
 const MIN_TURN_COSINE: f64 = 0.965_925_8;
-/// Cosine of two normals that are nearly the same: 8 degrees.
-pub const SAME_DIRECTION: f64 = 0.99;
 /// Sums of two normals shorter than this have no direction: the normals are opposite.
 const MIN_NORMAL_SUM: f64 = 1e-3;
 
@@ -54,10 +50,6 @@ pub struct RowLife {
     origin: Origin,
     damping: Damping,
     last: Renewed,
-    /// In the present look at a trial motion.
-    is_renewed: bool,
-    /// Features have overlapped as the row said.
-    has_overlapped_as_said: bool,
 }
 
 /// What is known of the features of a row.
@@ -104,13 +96,7 @@ pub struct Present {
 impl RowLife {
     /// A row of a contact that the last step remembers.
     pub fn warm() -> Self {
-        Self {
-            origin: Origin::Warm,
-            damping: Damping::Following { left: MAX_FULL_RENEWALS },
-            last: Renewed::default(),
-            is_renewed: false,
-            has_overlapped_as_said: false,
-        }
+        Self { origin: Origin::Warm, damping: Damping::Following { left: MAX_FULL_RENEWALS }, last: Renewed::default() }
     }
 
     /// A row of features that cross in this step.
@@ -123,32 +109,11 @@ impl RowLife {
     /// what is asked for each time: that needs the secant from the second time on.
     pub fn on_crossing(&mut self, present: &Present, gap: f64) -> f64 {
         let is_again = self.origin == Origin::Frozen;
-        self.cross();
-        self.secant_corrected_gap(present, gap, is_again)
-    }
-
-    /// The features cross in a trial in spite of their row, which has been renewed for that.
-    pub fn cross(&mut self) {
         self.origin = match self.origin {
             Origin::Warm => Origin::Met,
             Origin::Met | Origin::Frozen => Origin::Frozen,
         };
-    }
-
-    /// The features overlap as their row says; whether they have done so before. The first time the row is renewed all the
-    /// same, and forces may come nearer; then it is for a finer solve, or a smaller step.
-    pub fn overlaps_as_said(&mut self) -> bool {
-        std::mem::replace(&mut self.has_overlapped_as_said, true)
-    }
-
-    /// Another trial motion is looked at.
-    pub fn begin_turn(&mut self) {
-        self.is_renewed = false;
-    }
-
-    /// Whether the row is renewed for what the present trial motion does.
-    pub fn is_renewed(&self) -> bool {
-        self.is_renewed
+        self.secant_corrected_gap(present, gap, is_again)
     }
 
     /// Whether the row ends where its features are `aside` [m] beside each other.
@@ -161,12 +126,11 @@ impl RowLife {
     /// step, which begins from there.
     pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
         let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
-        follows && gap >= tolerance && !is_as_predicted(gap, predicted_gap(), tolerance)
+        follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
     }
 
     /// The normal and the gap that an active row takes of `found`, those of its features at the end.
     pub fn on_renewal(&mut self, present: &Present, found: Aim) -> Aim {
-        self.is_renewed = true;
         self.damping = match self.damping {
             Damping::Following { left: 0 } => Damping::Damped { turns: 1 },
             Damping::Following { left } => Damping::Following { left: left - 1 },
@@ -205,11 +169,6 @@ impl RowLife {
     }
 }
 
-/// Whether a gap is what its row predicted [m].
-pub fn is_as_predicted(gap: f64, predicted_gap: f64, tolerance: f64) -> bool {
-    (gap - predicted_gap).abs() < PREDICTION_TOLERANCE * tolerance
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,22 +196,6 @@ mod tests {
         assert!(!life.wants_renewal(0.9 * TOLERANCE, || 0.0, TOLERANCE), "within the band");
         life.on_crossing(&present(Vec3::x(), 0.0), -TOLERANCE);
         assert!(!life.wants_renewal(2.0 * TOLERANCE, || TOLERANCE, TOLERANCE));
-    }
-
-    #[test]
-    fn a_row_is_renewed_once_in_a_turn() {
-        let mut life = RowLife::met();
-        assert!(!life.is_renewed());
-        life.on_renewal(&present(Vec3::x(), 0.0), Aim { normal: Vec3::x(), gap: -TOLERANCE });
-        assert!(life.is_renewed());
-        // It crosses in spite of its row all the same, and keeps what the renewal has asked for.
-        let asked = life.last;
-        life.cross();
-        assert!(life.origin == Origin::Frozen && life.last == asked);
-        life.begin_turn();
-        assert!(!life.is_renewed());
-        // What overlaps as its row says is renewed once, not on and on.
-        assert!(!life.overlaps_as_said() && life.overlaps_as_said() && life.overlaps_as_said());
     }
 
     /// Features that open by a tenth of what their row predicts are apart after a few rows, not after twenty.
