@@ -376,10 +376,13 @@ mod tests {
             assert!(sinks < -5.0 * depth, "cap or mantle alone would push the feature much further: {sinks}");
         }
         // What lies on the mantle or stands on the cap is not over the rim.
-        let lies = [Vec3::new(0.299, 0.2, -0.2), Vec3::new(0.299, 0.1, 0.2)];
-        let middle = (lies[0] + lies[1]) * 0.5;
-        let [along, plain] = [moving.tangent_plane_along(&lies, &middle, &middle), moving.tangent_plane(&middle, &middle)];
-        assert_eq!((along.normal, along.point), (plain.normal, plain.point));
+        let on_mantle = [Vec3::new(0.299, 0.2, -0.2), Vec3::new(0.299, 0.1, 0.2)];
+        let on_cap = [Vec3::new(-0.1, 0.599, 0.05), Vec3::new(0.1, 0.599, 0.0)];
+        for feature in [on_mantle, on_cap] {
+            let middle = (feature[0] + feature[1]) * 0.5;
+            let [along, plain] = [moving.tangent_plane_along(&feature, &middle, &middle), moving.tangent_plane(&middle, &middle)];
+            assert_eq!((along.normal, along.point), (plain.normal, plain.point));
+        }
     }
 
     #[test]
