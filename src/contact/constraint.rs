@@ -91,7 +91,7 @@ impl Constraint {
         let Source::Contact(point) = &mut self.source else { return };
         let [t1, t2] = tangents(&found.normal);
         self.row.frame = Mat3::from_rows(&[found.normal.transpose(), t1.transpose(), t2.transpose()]);
-        (point.position, point.weights) = (found.point, found.weights);
+        (point.position, point.weights, point.travels) = (found.point, found.weights, found.travels);
         let slip = found.slip + point.stick_anchor_offset;
         let motion = Vec3::new(found.gap - point.contact_offset, slip.dot(&t1), slip.dot(&t2));
         self.row.offset = motion - self.row.apply(dv, dt);

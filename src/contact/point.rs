@@ -15,6 +15,8 @@ pub struct ContactPoint {
     /// Where on the first feature it is, of a pair with an obstacle: such a pair has a row for each point that was
     /// deepest once.
     pub weights: [f64; 3],
+    /// Over a rim of an obstacle: the feature has one such point, which travels along it.
+    pub travels: bool,
     /// The gap that counts as touching [m].
     pub contact_offset: f64,
     /// How far the contact had slipped when the step began [m], in space; while it sticks it goes back by as much, so
@@ -29,6 +31,7 @@ impl ContactPoint {
             pair,
             position: Vec3::zeros(),
             weights: [1.0, 0.0, 0.0],
+            travels: false,
             contact_offset: 0.0,
             stick_anchor_offset: Vec3::zeros(),
             life: RowLife::warm(),
@@ -51,4 +54,6 @@ pub struct Linearisation {
     pub point: Vec3,
     /// Where on the first feature it is, of a pair with an obstacle.
     pub weights: [f64; 3],
+    /// Over a rim of an obstacle: the feature has one such point, which travels along it.
+    pub travels: bool,
 }

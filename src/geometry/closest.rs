@@ -132,16 +132,6 @@ pub(super) fn edge_edge(x: &[Vec3; 4]) -> Closest {
     finish(nearest(x, [on_second(0), on_second(1), on_first(2), on_first(3)]), x, &normal, true)
 }
 
-/// The point nearest to `p` of a vertex, an edge or a triangle with these corners. Not a number on a triangle that has
-/// collapsed.
-pub fn nearest_on_feature(corners: &[Vec3], p: &Vec3) -> Vec3 {
-    match corners {
-        [a, b, c] => p - between_vertex_and_face(&[*p, *a, *b, *c]),
-        [a, b] => a + (b - a) * project(p, a, b),
-        _ => corners[0],
-    }
-}
-
 /// Weights of the corners of a vertex, an edge or a triangle in its point nearest to `p`.
 pub fn nearest_weights(corners: &[Vec3], p: &Vec3) -> [f64; 3] {
     match corners {

@@ -4,7 +4,6 @@ use arrayvec::ArrayVec;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::Shape;
-use super::closest::nearest_weights;
 use crate::math::{Isometry, Mat3, Vec3};
 
 /// Nearest point of a shape's boundary, in the shape's frame.
@@ -56,24 +55,6 @@ fn nearest_on_box(half: &Vec3, p: &Vec3) -> Nearest {
     Nearest { distance: -depth[axis], normal, point }
 }
 
-/// Weights of the corners of an edge or triangle, in the shape's frame, in its point that is deepest in the shape or
-/// nearest to it; none where no formula tells it.
-///
-/// The distance of a sphere is that of its middle less the radius, and the distance of a cylinder is never less than
-/// that of its axis less the radius: where both are the same, the point nearest to the axis is the deepest.
-pub fn deepest_weights(shape: &Shape, corners: &[Vec3]) -> Option<[f64; 3]> {
-    let (radius, flattened): (f64, ArrayVec<Vec3, 3>) = match *shape {
-        Shape::Sphere { radius } => (radius, corners.iter().copied().collect()),
-        Shape::Cylinder { radius, .. } => (radius, corners.iter().map(|x| Vec3::new(x.x, 0.0, x.z)).collect()),
-        Shape::Plane | Shape::Box { .. } => return None,
-    };
-    let weights = nearest_weights(&flattened, &Vec3::zeros());
-    let sum = |points: &[Vec3]| points.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>();
-    let of_axis = sum(&flattened).norm() - radius;
-    let is_deepest = of_axis > -radius && nearest(shape, &sum(corners)).distance <= of_axis + 1e-14 * radius;
-    is_deepest.then_some(weights)
-}
-
 /// Smallest half thickness of a shape [m]: a point that moves less than this in a step cannot pass through unseen.
 pub fn half_thickness(shape: &Shape) -> f64 {
     match *shape {
@@ -104,6 +85,8 @@ pub struct TangentPlane {
     pub displacement: Vec3,
     /// Distance of the end position [m], measured along the normal.
     pub gap: f64,
+    /// Over a rim, along the edge or triangle that the point is of.
+    pub lies_along: bool,
 }
 
 /// Most evaluations along the path of a fast point.
@@ -172,16 +155,19 @@ impl MovingShape {
         let p1 = local(x_t1);
         let mut near = nearest(&self.shape, &p1);
         let thickness = half_thickness(&self.shape);
-        if (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm() {
+        let is_fast = (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm();
+        if is_fast {
             near = first_entry(&self.shape, &p0, &p1, 1e-3 * thickness).unwrap_or(near);
-        } else if corners.len() > 1 {
-            let corners: ArrayVec<Vec3, 3> = corners.iter().map(local).collect();
-            near = across_rim(&self.shape, &p1, &corners, &near).unwrap_or(near);
         }
+        let corners: ArrayVec<Vec3, 3> = corners.iter().map(local).collect();
+        // What is fast may come out of the other side: it comes from above the plane that holds it.
+        let across = across_rim(&self.shape, &p1, &corners, &near).filter(|along| !is_fast || (p0 - along.point).dot(&along.normal) > 0.0);
+        let lies_along = across.is_some();
+        let near = across.unwrap_or(near);
         let point = self.pose_t1.transform_point(&near.point.into()).coords;
         let start = self.pose_t0.transform_point(&near.point.into()).coords;
         let normal = self.pose_t1.rotation * near.normal;
-        TangentPlane { normal, point, displacement: point - start, gap: (x_t1 - point).dot(&normal) }
+        TangentPlane { normal, point, displacement: point - start, gap: (x_t1 - point).dot(&normal), lies_along }
     }
 }
 
@@ -293,6 +279,7 @@ pub fn tangents(n: &Vec3) -> [Vec3; 2] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::deepest_weights;
     use super::*;
 
     const SHAPES: [Shape; 4] = [
@@ -393,7 +380,7 @@ mod tests {
                 let middle = sample(k) * 0.8;
                 let corners: Vec<Vec3> = (1..4).map(|i| middle + sample(31 * k + i) * 0.2).collect();
                 for corners in [&corners[..], &corners[..2]] {
-                    let Some(weights) = deepest_weights(shape, corners) else { continue };
+                    let weights = deepest_weights(shape, corners);
                     told += 1;
                     let distance =
                         |weights: [f64; 3]| nearest(shape, &corners.iter().zip(weights).map(|(x, w)| x * w).sum::<Vec3>()).distance;

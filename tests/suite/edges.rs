@@ -72,14 +72,17 @@ fn what_lies_over_a_rim_converges() {
              [[body]]\nname = \"drum\"\nkind = \"static\"\nshape = {{ type = \"cylinder\", radius = 0.06, height = 0.2 }}\n"
         );
         let mut simulation = open(&text).unwrap();
-        let (mut contacts, mut unconverged, mut attempts, mut steps) = (0, 0, 0, 0);
+        let (mut contacts, mut unconverged, mut attempts, mut steps, mut most_renewals) = (0, 0, 0, 0, 0);
         run(&mut simulation, 0.4, |simulation, report| {
             contacts += report.contact.contacts;
             unconverged += u32::from(!report.converged);
             (attempts, steps) = (attempts + report.attempts, steps + 1);
+            most_renewals = most_renewals.max(report.relinearisations);
             assert_eq!(simulation.penetration().unwrap(), 0.0, "{velocity}");
         });
-        println!("{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged");
+        println!(
+            "{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged, {contacts} contacts, {most_renewals} renewals at most"
+        );
         assert!(contacts > 0, "{velocity}: it misses the drum");
         assert!(unconverged == 0 && attempts == steps, "{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged");
     }

@@ -12,7 +12,7 @@ use super::{End, SurfaceStep};
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::contact::{ContactPoint, Linearisation};
-use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest, nearest_on_feature};
+use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest};
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
 use crate::model::{Model, PairId, PairKind, WarmContact};
@@ -42,13 +42,6 @@ pub struct Obstacles {
     idle: Pool<Vec<Part>>,
 }
 
-/// Planes that may tell a feature and an obstacle apart before the search for the deepest point, which takes as long as
-/// a thousand.
-const PLANES: usize = 12;
-
-/// Evaluations of a search along a line: the interval shrinks by 0.62 each.
-const SEARCH_STEPS: usize = 36;
-
 /// Vertices that one thread takes at a time.
 const VERTICES: usize = 2048;
 
@@ -72,10 +65,7 @@ impl Obstacles {
         let pose = if at_end { &obstacle.pose_t1 } else { &obstacle.pose_t0 };
         let at = |v: &u32| pose.inverse_transform_point(&x[*v as usize].into()).coords;
         let corners: ArrayVec<Vec3, 3> = corners(step, pair).iter().map(at).collect();
-        if corners.len() == 1 {
-            return [1.0, 0.0, 0.0];
-        }
-        deepest_weights(&obstacle.shape, &corners).unwrap_or_else(|| searched(&obstacle.shape, &corners))
+        deepest_weights(&obstacle.shape, &corners)
     }
 
     /// A point of the first feature of a pair, at the end of the step.
@@ -84,6 +74,22 @@ impl Obstacles {
         let (x0, x1) = (combine(&vertices, weights, &end.step.start), combine(&vertices, weights, &end.x));
         let plane = self.shape_of(pair).tangent_plane_along(&around(&vertices, weights, &end.x), &x0, &x1);
         linearisation(&vertices, weights, &plane, &x0, &x1)
+    }
+
+    /// The point of the first feature of a pair that is deepest (or nearest) at the end of the step.
+    fn deepest_at_end(&self, pair: &PairId, end: &End) -> Linearisation {
+        self.point_at_end(pair, &self.deepest(pair, end.step, &end.x, true), end)
+    }
+
+    /// Whether the deepest point of a triangle is told by an edge: it is on its border.
+    fn is_of_an_edge(&self, pair: &PairId, row: &Linearisation, end: &End) -> bool {
+        let inner = row.weights.map(|w| if w > LEAST_WEIGHT { w } else { 0.0 });
+        if pair.kind != PairKind::TriangleObstacle || inner.iter().all(|w| *w > 0.0) {
+            return false;
+        }
+        let sum: f64 = inner.iter().sum();
+        let border = self.point_at_end(pair, &inner.map(|w| w / sum), end);
+        self.gap_of_point(pair, &border, end.step) < 0.0
     }
 
     /// How far the point of a row ends from the obstacle [m]; below a plane that lies along its feature it may be deeper.
@@ -156,8 +162,8 @@ impl Obstacles {
         let nearest_gap = (gaps.par_chunks_mut(VERTICES), ways).into_par_iter().map(nearest_of).reduce(|| f64::INFINITY, f64::min);
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
-            let row = self.point_at_end(&pair, &self.deepest(&pair, step, end, true), moved);
-            if self.gap_of_point(&pair, &row, step) < 0.0 {
+            let row = self.deepest_at_end(&pair, moved);
+            if self.gap_of_point(&pair, &row, step) < 0.0 && !self.is_of_an_edge(&pair, &row, moved) {
                 found.push((pair, row));
             }
         };
@@ -184,19 +190,11 @@ impl Obstacles {
             return;
         }
         let gap = |v: u32| gaps[v as usize - vertices.start];
-        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. Planes at
-        // the points of the shape that are nearest to the middle, then to the point of the feature that is nearest to
-        // the last of them, and so on, come to the one across the shortest way.
-        let is_apart = |corners: &[Vec3], n_planes: usize| {
-            let mut point = corners.iter().sum::<Vec3>() / corners.len() as f64;
-            (0..n_planes).any(|_| {
-                let there = nearest(&obstacle.shape, &point);
-                let is_above = corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0);
-                if !is_above {
-                    point = nearest_on_feature(corners, &there.point);
-                }
-                is_above
-            })
+        // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. The one at
+        // the point nearest to the middle mostly tells.
+        let is_apart = |corners: &[Vec3]| {
+            let there = nearest(&obstacle.shape, &(corners.iter().sum::<Vec3>() / corners.len() as f64));
+            corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0)
         };
         let size2 = |corners: &[u32]| match *corners {
             [a, b] => length2(a, b),
@@ -209,8 +207,7 @@ impl Obstacles {
             }
             let local: ArrayVec<Vec3, 3> =
                 corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
-            // The first plane mostly tells; a formula is cheaper than more of them, and they than a search.
-            if !is_apart(&local, 1) && (deepest_weights(&obstacle.shape, &local).is_some() || !is_apart(&local, PLANES)) {
+            if !is_apart(&local) {
                 add(kind, k);
             }
         };
@@ -274,7 +271,7 @@ impl ContactGenerator for Obstacles {
         let (pair, end) = (&contact.pair, moved.end);
         let start = &end.step.start;
         if contact.sliding {
-            return Some(self.point_at_end(pair, &self.deepest(pair, end.step, &end.x, true), end));
+            return Some(self.deepest_at_end(pair, end));
         }
         let (vertices, weights) = (corners(end.step, pair), self.deepest(pair, end.step, start, false));
         let x0 = combine(&vertices, &weights, start);
@@ -285,8 +282,19 @@ impl ContactGenerator for Obstacles {
         Some(linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
     }
 
+    /// Over a rim the point that holds a feature travels along it as that turns: all the way at first, then half of it, as
+    /// a feature that rocks would send it to and fro. Elsewhere a feature may lie flat, and its points are held where
+    /// they are.
     fn at_end(&self, point: &ContactPoint, _normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
-        (self.point_at_end(&point.pair, &point.weights, moved.end), 0.0)
+        let (pair, end) = (&point.pair, moved.end);
+        let row = self.point_at_end(pair, &point.weights, end);
+        if !row.travels {
+            return (row, 0.0);
+        }
+        let deepest = self.deepest(pair, end.step, &end.x, true);
+        let between = || std::array::from_fn(|k| 0.5 * (point.weights[k] + deepest[k]));
+        let weights = if point.life.was_renewed() { between() } else { deepest };
+        (self.point_at_end(pair, &weights, end), 0.0)
     }
 
     /// Features of the island that end inside an obstacle.
@@ -327,7 +335,8 @@ impl ContactGenerator for Obstacles {
 
     /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
     fn is_same_contact(&self, point: &ContactPoint, found: &Linearisation) -> bool {
-        point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT)
+        let is_near = || point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT);
+        (point.travels && found.travels) || is_near()
     }
 }
 
@@ -416,49 +425,10 @@ fn linearisation(vertices: &[u32], weights: &[f64; 3], plane: &TangentPlane, x0:
         slip: x1 - x0 - plane.displacement,
         point: *x1,
         weights: *weights,
+        travels: plane.lies_along,
     }
 }
 
 fn combine(vertices: &[u32], weights: &[f64], x: &[Vec3]) -> Vec3 {
     vertices.iter().zip(weights).map(|(v, w)| x[*v as usize] * *w).sum()
-}
-
-/// The weights of the deepest (or nearest) point of an edge or triangle in the frame of a convex shape, by nested
-/// searches along lines.
-fn searched(shape: &Shape, corners: &[Vec3]) -> [f64; 3] {
-    let distance = |p: &Vec3| nearest(shape, p).distance;
-    match *corners {
-        [a, b] => {
-            let s = least(|s| distance(&(a + (b - a) * s))).0;
-            [1.0 - s, s, 0.0]
-        }
-        [a, b, c] => {
-            let along = |t: f64| least(|s| distance(&(a * (1.0 - s) + (b * (1.0 - t) + c * t) * s)));
-            let t = least(|t| along(t).1).0;
-            let s = along(t).0;
-            [1.0 - s, s * (1.0 - t), s * t]
-        }
-        _ => [1.0, 0.0, 0.0],
-    }
-}
-
-/// Where in [0, 1] the convex function `f` is least, and its value there (golden section).
-fn least(f: impl Fn(f64) -> f64) -> (f64, f64) {
-    const RATIO: f64 = 0.618_033_988_749_895;
-    let (mut a, mut b) = (0.0, 1.0);
-    let (mut c, mut d) = (b - RATIO * (b - a), a + RATIO * (b - a));
-    let (mut fc, mut fd) = (f(c), f(d));
-    for _ in 0..SEARCH_STEPS {
-        if fc <= fd {
-            (b, d, fd) = (d, c, fc);
-            c = b - RATIO * (b - a);
-            fc = f(c);
-        } else {
-            (a, c, fc) = (c, d, fd);
-            d = a + RATIO * (b - a);
-            fd = f(d);
-        }
-    }
-    let middle = 0.5 * (a + b);
-    (middle, f(middle))
 }

@@ -129,6 +129,11 @@ impl RowLife {
         follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
     }
 
+    /// Whether the active row was renewed in this step.
+    pub fn was_renewed(&self) -> bool {
+        self.damping != Self::warm().damping
+    }
+
     /// The normal and the gap that an active row takes of `found`, those of its features at the end.
     pub fn on_renewal(&mut self, present: &Present, found: Aim) -> Aim {
         self.damping = match self.damping {

@@ -153,6 +153,7 @@ fn linearisation(pair: Pair, weights: &[f64; 4], normal: Vec3, end: &End) -> Lin
         slip,
         point,
         weights: [1.0, 0.0, 0.0],
+        travels: false,
     }
 }
 
