@@ -94,7 +94,9 @@ fn an_armadillo_passes_through_cylinders_whole() {
     for step in 0..10 {
         let report = simulation.step().unwrap();
         println!("device, step {step}: {} contacts, {} iterations", report.contact.active, report.iterations);
-        assert!(report.converged && report.attempts == 1 && report.contact.active > 20, "step {step}: {report:?}");
+        let contact = &report.contact;
+        assert!(report.converged && report.attempts == 1, "step {step}: {report:?}");
+        assert!(contact.active > 10 && contact.normal_force_total > 100.0, "step {step}: {contact:?}");
         assert!(simulation.overlaps().unwrap().is_empty(), "step {step}");
     }
     assert_eq!(simulation.tally().max_penetration, Some(0.0));
@@ -129,7 +131,8 @@ fn passes_through_cylinders(mut simulation: Simulation, mut after: impl FnMut(&m
     let report = simulation.report(0.0).unwrap();
     let (contact, faults) = (&report.contact, &report.faults);
     println!("{done} steps, {:.1} and up to {} contacts; {faults:?}", contact.contacts.mean, contact.contacts.max);
-    assert!(contact.contacts.max > 20.0, "it has hardly touched the cylinders");
+    // Where an edge holds, the triangles at it have no contact of their own.
+    assert!(contact.contacts.max > 10.0, "it has hardly touched the cylinders");
     assert_eq!((contact.max_penetration, faults.missed_candidates), (Some(0.0), Some(0)));
     assert_eq!((report.solver.unconverged_steps, faults.non_finite, faults.tangled_steps), (0, 0, 0));
     let state = simulation.state().unwrap();
