@@ -13,7 +13,7 @@ pub struct ContactPoint {
     /// The first point at the last linearisation [m].
     pub position: Vec3,
     /// Where on the first feature it is, of a pair with an obstacle: such a pair has a row for each point that was
-    /// deepest once.
+    /// deepest once, but for those that travel.
     pub weights: [f64; 3],
     /// Over a rim of an obstacle: the feature has one such point, which travels along it.
     pub travels: bool,

@@ -59,8 +59,8 @@ impl Cylinder {
         }
     }
 
-    /// Inside the distance is the larger of those from cap and mantle, each convex along the edge: it is least where one
-    /// of them is, or where they are the same.
+    /// Inside the distance is the larger of those from cap and mantle, each convex along the edge: it is least where
+    /// one of them is, or where they are the same.
     fn edge_over_rim(&self, a: &Vec3, b: &Vec3) -> Option<[f64; 3]> {
         let way = b - a;
         let at = |s: f64| a + way * s;

@@ -282,8 +282,8 @@ impl ContactGenerator for Obstacles {
         Some(linearisation(&vertices, &weights, &plane, &x0, &combine(&vertices, &weights, &end.x)))
     }
 
-    /// Over a rim the point that holds a feature travels along it as that turns: all the way at first, then half of it, as
-    /// a feature that rocks would send it to and fro. Elsewhere a feature may lie flat, and its points are held where
+    /// Over a rim the point that holds a feature travels along it as that turns: all the way at first, then half of it,
+    /// as a feature that rocks would send it to and fro. Elsewhere a feature may lie flat, and its points are held where
     /// they are.
     fn at_end(&self, point: &ContactPoint, _normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
         let (pair, end) = (&point.pair, moved.end);
