@@ -82,7 +82,7 @@ fn an_armadillo_passes_through_cylinders_whole() {
     let n_tets = simulation.model().tets.len();
     assert!((15_000..25_000).contains(&n_tets), "{n_tets} tets");
     let path = std::env::temp_dir().join(format!("pliant_cylinders_{}.state", std::process::id()));
-    passes_through_cylinders(simulation, |simulation, done| {
+    passes_through_cylinders(simulation, 20.0, |simulation, done| {
         if done == 545 {
             simulation.save(&path).unwrap();
         }
@@ -111,11 +111,12 @@ fn an_armadillo_passes_through_cylinders_whole_on_the_device() {
     for value in ["body.armadillo.tets=1500", "simulation.time_step=0.004"] {
         scene.set(value).unwrap();
     }
-    passes_through_cylinders(Backend::Gpu.simulation(&scene), |_, _| {});
+    // Where an edge holds, the triangles at it have no contact of their own: 15.
+    passes_through_cylinders(Backend::Gpu.simulation(&scene), 10.0, |_, _| {});
 }
 
-/// `after`: is told each step that is done.
-fn passes_through_cylinders(mut simulation: Simulation, mut after: impl FnMut(&mut Simulation, u32)) {
+/// `least_contacts`: it has more in one step at least. `after`: is told each step that is done.
+fn passes_through_cylinders(mut simulation: Simulation, least_contacts: f64, mut after: impl FnMut(&mut Simulation, u32)) {
     let model = simulation.model().clone();
     let mut done = 0;
     while simulation.time() < 4.0 - 1e-9 {
@@ -131,8 +132,7 @@ fn passes_through_cylinders(mut simulation: Simulation, mut after: impl FnMut(&m
     let report = simulation.report(0.0).unwrap();
     let (contact, faults) = (&report.contact, &report.faults);
     println!("{done} steps, {:.1} and up to {} contacts; {faults:?}", contact.contacts.mean, contact.contacts.max);
-    // Where an edge holds, the triangles at it have no contact of their own.
-    assert!(contact.contacts.max > 10.0, "it has hardly touched the cylinders");
+    assert!(contact.contacts.max > least_contacts, "it has hardly touched the cylinders");
     assert_eq!((contact.max_penetration, faults.missed_candidates), (Some(0.0), Some(0)));
     assert_eq!((report.solver.unconverged_steps, faults.non_finite, faults.tangled_steps), (0, 0, 0));
     let state = simulation.state().unwrap();
@@ -534,11 +534,12 @@ fn a_body_that_goes_into_the_floor_by_its_own_size_is_solved() {
         let report = simulation.step().unwrap();
         println!("step {step}: {} attempts, {} contacts, {} iterations", report.attempts, report.contact.active, report.iterations);
         assert!(report.converged && report.attempts <= 3 && report.limited.is_none(), "step {step}: {report:?}");
-        assert!(report.iterations < 2000 && (step > 0 || report.contact.active > 100), "step {step}: {report:?}");
+        assert!(report.iterations < 2000, "step {step}: {} iterations", report.iterations);
         let lowest = simulation.state().unwrap().positions(&model).iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
         assert!((0.0..0.05).contains(&lowest), "step {step}: {lowest} m over the floor");
         // It lands in the first step, and rebounds.
         if step == 0 {
+            assert!(report.contact.active > 100, "step {step}: {report:?}");
             assert!((0.0..1e-3).contains(&lowest), "{lowest} m over the floor");
         }
     }

@@ -85,5 +85,6 @@ fn what_lies_over_a_rim_converges() {
         );
         assert!(contacts > 0, "{velocity}: it misses the drum");
         assert!(unconverged == 0 && attempts == steps, "{velocity}: {attempts} attempts at {steps} steps, {unconverged} unconverged");
+        assert!(most_renewals < 15, "{velocity}: rows are renewed {most_renewals} times in a step");
     }
 }

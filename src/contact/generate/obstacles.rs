@@ -82,22 +82,18 @@ impl Obstacles {
     }
 
     /// Whether the deepest point of a triangle is told by an edge: it is on its border.
-    fn is_of_an_edge(&self, pair: &PairId, row: &Linearisation, end: &End) -> bool {
-        let inner = row.weights.map(|w| if w > LEAST_WEIGHT { w } else { 0.0 });
-        if pair.kind != PairKind::TriangleObstacle || inner.iter().all(|w| *w > 0.0) {
-            return false;
-        }
+    fn is_of_an_edge(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> bool {
+        let inner = weights.map(|w| if w > LEAST_WEIGHT { w } else { 0.0 });
         let sum: f64 = inner.iter().sum();
-        let border = self.point_at_end(pair, &inner.map(|w| w / sum), end);
-        self.gap_of_point(pair, &border, end.step) < 0.0
+        pair.kind == PairKind::TriangleObstacle && inner.contains(&0.0) && self.gap_of_point(pair, &inner.map(|w| w / sum), end) < 0.0
     }
 
-    /// How far the point of a row ends from the obstacle [m]; below a plane that lies along its feature it may be deeper.
-    fn gap_of_point(&self, pair: &PairId, row: &Linearisation, step: &SurfaceStep) -> f64 {
-        match pair.kind {
-            PairKind::VertexObstacle => row.gap,
-            _ => self.shape_of(pair).tangent_plane(&combine(&corners(step, pair), &row.weights, &step.start), &row.point).gap,
-        }
+    /// How far a point of the first feature of a pair ends from the obstacle [m]; below a plane that lies along the feature
+    /// it may be deeper.
+    fn gap_of_point(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> f64 {
+        let vertices = corners(end.step, pair);
+        let [x0, x1] = [&end.step.start[..], &end.x].map(|x| combine(&vertices, weights, x));
+        self.shape_of(pair).tangent_plane(&x0, &x1).gap
     }
 
     /// The features of some bodies that end inside obstacles, body by body; goes back to `idle` when they are taken.
@@ -163,7 +159,7 @@ impl Obstacles {
         let mut add = |kind, first: usize| {
             let pair = PairId { kind, first: first as u32, second: o as u32 };
             let row = self.deepest_at_end(&pair, moved);
-            if self.gap_of_point(&pair, &row, step) < 0.0 && !self.is_of_an_edge(&pair, &row, moved) {
+            if self.gap_of_point(&pair, &row.weights, moved) < 0.0 && !self.is_of_an_edge(&pair, &row.weights, moved) {
                 found.push((pair, row));
             }
         };
@@ -310,7 +306,7 @@ impl ContactGenerator for Obstacles {
             let (vertices, obstacle) = (corners(end.step, &pair), self.shape_of(&pair));
             let start = combine(&vertices, &row.weights, &end.step.start);
             let before = nearest(&obstacle.shape, &obstacle.pose_t0.inverse_transform_point(&start.into()).coords).distance;
-            let after = self.gap_of_point(&pair, &row, end.step);
+            let after = self.gap_of_point(&pair, &row.weights, end);
             // What was as deep goes with the obstacle, or comes out.
             let goes_in = before - after > LEAST_WAY;
             goes_in.then(|| Overlap {
@@ -333,7 +329,8 @@ impl ContactGenerator for Obstacles {
         }
     }
 
-    /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too.
+    /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too; over a rim its one point
+    /// travels.
     fn is_same_contact(&self, point: &ContactPoint, found: &Linearisation) -> bool {
         let is_near = || point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT);
         (point.travels && found.travels) || is_near()
