@@ -9,7 +9,9 @@ use crate::budget::Allowance;
 use crate::cancel::CancelToken;
 use crate::elastic::NodeRotations;
 use crate::math::{Mat3, Vec3};
-use crate::sparse::{Columns, RestFactor, Segment, SingleBlock, Solved, System, TwoLevelSystem, Until, conjugate_gradient};
+use crate::sparse::{
+    CoarseField, CoarseWork, Columns, RestFactor, Segment, SingleBlock, Solved, System, TwoLevelSystem, Until, conjugate_gradient,
+};
 
 /// The velocity changes of an island in a step, before contact: `A dv = rhs`.
 #[derive(Clone, Copy)]
@@ -59,6 +61,8 @@ pub struct Block<'a> {
     /// Of a deformable body: its matrix in f32, where that is exact enough and quicker than the factor. Where all
     /// deformable bodies of a problem have it, `System::a` holds rigid bodies only ([`Problem::is_single`]).
     pub single: Option<Single<'a>>,
+    /// Of a deformable body: fields that it mostly moves by, for methods that use them.
+    pub coarse: Option<CoarseField<'a>>,
     /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held
     /// or rigid bodies).
     pub mass: Option<f64>,
@@ -105,6 +109,18 @@ impl Problem<'_> {
             _ => segment.unknowns.len(),
         };
         (self.system.segments.iter().map(n_blocks).sum::<usize>() * size_of::<Mat3>()) as u64
+    }
+
+    /// `z += P (P^T A P)^-1 P^T r` with the coarse fields of the bodies.
+    pub fn correct_coarsely(&self, r: &[Vec3], z: &mut [Vec3], work: &mut CoarseWork) {
+        for block in self.blocks {
+            if let Some(field) = &block.coarse {
+                let places = block.segment.places();
+                field.add_correction(&r[places.clone()], &mut z[places], work);
+                // It is read on the way up and down.
+                self.allowance.spend(2 * field.factor().memory() as u64);
+            }
+        }
     }
 
     /// Whether all deformable bodies, and one at least, have their matrix in f32.

@@ -2,6 +2,7 @@
 
 use super::matrix::Matrix;
 use crate::elastic::Levels;
+use crate::math::Mat3;
 use crate::sparse::{RankOne, Segment, TwoLevel, TwoLevelWork};
 use crate::step::StepInputs;
 
@@ -10,6 +11,8 @@ use crate::step::StepInputs;
 pub struct BodySystem {
     pub matrix: TwoLevel,
     pub work: TwoLevelWork,
+    /// Of the points of the body's lattice, where a method uses its fields.
+    pub point_rotations: Vec<Mat3>,
     is_assembled: bool,
 }
 
@@ -29,6 +32,13 @@ impl BodySystem {
         let sum = |i: usize| damped * model.node_masses[i];
         let springs = springs_of(matrix, segment).copied();
         self.matrix.assemble(&levels.layout, matrix.single_blocks(), sum, springs, |point| levels.rotation(point, rotations));
+    }
+
+    /// Turns the points of the body's lattice.
+    pub fn turn_points(&mut self, matrix: &Matrix, levels: &Levels) {
+        let rotation = |point| levels.rotation(point, matrix.rotations());
+        self.point_rotations.clear();
+        self.point_rotations.extend((0..levels.layout.n_points()).map(rotation));
     }
 }
 

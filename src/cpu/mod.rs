@@ -112,7 +112,11 @@ impl CpuBackend {
         }
         let Self { matrix, rests, islands, methods, systems, is_turned, .. } = self;
         let has_rests = step.method == ContactMethod::Cwc;
+        let has_fields = step.method == ContactMethod::Cr;
         report.stages.time("assembly", || {
+            if has_fields {
+                rests.select(step.model, step.params, false, &step.loads.cancel);
+            }
             if has_rests && !std::mem::replace(is_turned, true) {
                 rests.turn(step.model, step.params, step.state, matrix.rotations(), &step.loads.cancel);
             }
@@ -128,8 +132,9 @@ impl CpuBackend {
         check_cancelled(step.loads)?;
         let (work_left, n_islands) = (step.loads.budget.left(), work.islands.list.len());
         let (methods, clock) = (*methods, report.stages.clock());
+        let fields = has_fields.then_some(&*rests);
         let rests = has_rests.then_some(&*rests);
-        let touched = TouchedIslands { step, detection, matrix, rests, methods, clock, work_left, n_islands };
+        let touched = TouchedIslands { step, detection, matrix, rests, fields, methods, clock, work_left, n_islands };
         islands.resize_with(islands.len().max(n_islands), IslandScratch::default);
         lend(systems, &work.islands.list, islands.iter_mut().map(|scratch| &mut scratch.systems));
         work.for_each_island(islands, |island, local, work, scratch| {

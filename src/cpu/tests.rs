@@ -83,7 +83,13 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         let body = rest.as_ref().unwrap();
         let RestShape { factor, columns } = &*body.shape;
         let rest = Some(Rest { factor, columns, rotations: body.rotations(model, k, &rotations) });
-        blocks.push(Block { segment: segment.clone(), rest, single: None, mass: Some(model.bodies[segment.body.index()].mass) });
+        blocks.push(Block {
+            segment: segment.clone(),
+            rest,
+            single: None,
+            coarse: None,
+            mass: Some(model.bodies[segment.body.index()].mass),
+        });
     }
     let system = System { a: &a, pattern: &model.pattern, fixed: &model.fixed, segments: &island.segments };
     let bounds = Bounds {

@@ -15,7 +15,7 @@ use crate::elastic::RestPoses;
 use crate::math::Vec3;
 use crate::memory::reuse_allocation;
 use crate::model::{AcceptancePolicy, ContactMethod};
-use crate::sparse::{Segment, System, TwoLevelSystem};
+use crate::sparse::{CoarseField, Segment, System, TwoLevelSystem};
 use crate::step::{Clock, IslandWork, StageTimes, StepInputs, StepReport};
 
 /// What the solve of an island keeps from step to step.
@@ -37,6 +37,8 @@ pub struct TouchedIslands<'a> {
     pub matrix: &'a Matrix,
     /// Rest poses of the deformable bodies; none for methods without.
     pub rests: Option<&'a RestPoses>,
+    /// The same for methods that take coarse fields.
+    pub fields: Option<&'a RestPoses>,
     pub methods: Methods,
     pub clock: Clock,
     /// What all islands together may do [bytes], if there is a limit.
@@ -61,7 +63,10 @@ impl TouchedIslands<'_> {
         let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model));
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         let mut report = StepReport::timed(self.clock);
-        report.stages.time("assembly", || self.assemble_single(island, systems));
+        report.stages.time("assembly", || {
+            self.assemble_single(island, systems);
+            self.turn_fields(island, systems);
+        });
         blocks.extend(self.blocks(island, systems));
         let problem = Problem {
             system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
@@ -125,6 +130,14 @@ impl TouchedIslands<'_> {
         }
     }
 
+    /// Turns the coarse fields of the bodies of an island, if the method takes them.
+    fn turn_fields(&self, island: &Island, systems: &mut [BodySystem]) {
+        if let Some((levels, _)) = self.fields.map(RestPoses::coarse) {
+            let turn = |(segment, system): (&Segment, &mut BodySystem)| system.turn_points(self.matrix, &levels[segment.body.index()]);
+            island.deformable().par_iter().zip(systems).for_each(turn);
+        }
+    }
+
     /// The bodies of an island as blocks of the matrix.
     fn blocks<'b>(&'b self, island: &'b Island, systems: &'b [BodySystem]) -> impl Iterator<Item = Block<'b>> {
         let (step, model) = (self.step, self.step.model);
@@ -144,7 +157,15 @@ impl TouchedIslands<'_> {
             });
             let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);
             let mass = place.filter(|_| is_free).map(|place| damped(step, segment) * model.bodies[place].mass);
-            Block { segment: segment.clone(), rest, single, mass }
+            let coarse = place.zip(self.fields).and_then(|(place, rests)| {
+                let (levels, coarse) = rests.coarse();
+                Some(CoarseField {
+                    layout: &levels[place].layout,
+                    coarse: coarse.get(place)?.as_ref()?,
+                    rotations: &systems[k].point_rotations,
+                })
+            });
+            Block { segment: segment.clone(), rest, single, coarse, mass }
         })
     }
 }

@@ -1,9 +1,11 @@
 //! The factor of the coarse matrix of a lattice, see [`Layout`].
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use super::two_level::{Layout, weights};
-use super::{FactorWork, NotPositiveDefinite, Pattern, RestFactor};
+use super::{Columns, FactorWork, NotPositiveDefinite, Pattern, RestFactor};
 use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
 
@@ -15,11 +17,18 @@ const LEAST: f64 = 1e-8;
 /// Cells whose parts of the matrix are in memory at once.
 const BATCH: usize = 128;
 
+/// Memory of the columns [bytes].
+const COLUMNS_LIMIT: usize = 128 << 20;
+
 const NONE: u32 = u32::MAX;
 
 /// The factor of P^T A P in the rest pose, one unknown a point of the lattice.
-#[derive(Clone, Debug)]
-pub struct Coarse(RestFactor);
+#[derive(Debug)]
+pub struct Coarse {
+    pub(super) factor: RestFactor,
+    /// Of all points, once they are asked for.
+    columns: OnceLock<Columns>,
+}
 
 /// The second of two cells, and the blocks between the corners of both.
 type Couplings = Vec<(u32, [[Mat3; 8]; 8])>;
@@ -68,11 +77,18 @@ impl Coarse {
             *block += Mat3::identity() * (SHIFT * block.trace() / 3.0).max(LEAST * largest);
         }
         let fixed = vec![false; n];
-        RestFactor::new_unless(&coarse, &sums, &(0..n), (&fixed, &layout.points), usize::MAX, &cancel.part(0.7, 1.0)).map(Self)
+        RestFactor::new_unless(&coarse, &sums, &(0..n), (&fixed, &layout.points), usize::MAX, &cancel.part(0.7, 1.0))
+            .map(|factor| Self { factor, columns: OnceLock::new() })
     }
 
     pub(super) fn solve(&self, rhs: &[Vec3], x: &mut [Vec3], work: &mut FactorWork) {
-        self.0.solve(rhs, x, work);
+        self.factor.solve(rhs, x, work);
+    }
+
+    /// The columns of all points.
+    pub(super) fn columns(&self) -> &Columns {
+        let points = || Vec::from_iter(0..self.factor.n_nodes() as u32);
+        self.columns.get_or_init(|| Columns::new(&self.factor, &points(), COLUMNS_LIMIT))
     }
 }
 

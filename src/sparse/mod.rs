@@ -3,6 +3,7 @@
 mod aggregates;
 mod cg;
 mod coarse;
+mod coarse_field;
 mod factor;
 pub(crate) mod lanes;
 mod lattice;
@@ -14,6 +15,7 @@ mod two_level;
 
 pub use cg::{Solved, Until, conjugate_gradient};
 pub use coarse::Coarse;
+pub use coarse_field::{CoarseField, CoarseWork};
 #[cfg(test)]
 pub use factor::tests::elastic_box;
 pub use factor::{Columns, FactorWork, NotPositiveDefinite, Requested, RestFactor};

@@ -42,7 +42,7 @@ pub struct Layout {
     /// Points of each cell.
     pub(super) corners: Vec<[u32; 8]>,
     /// Corners at each point, by 8 x cell + corner.
-    at_points: Vec<Vec<u32>>,
+    pub(super) at_points: Vec<Vec<u32>>,
     /// Rest positions of the points.
     pub(super) points: Vec<Vec3>,
     /// Where each place stands in its cell, 0 to 1 along each axis.
@@ -151,7 +151,8 @@ impl Layout {
 
 /// Trilinear weights of the corners of a cell at a place in it.
 pub(super) fn weights(f: &Vec3) -> [f64; 8] {
-    std::array::from_fn(|corner| (0..3).map(|axis| if corner >> axis & 1 == 1 { f[axis] } else { 1.0 - f[axis] }).product())
+    let [x, y, z] = [0, 1, 2].map(|axis| [1.0 - f[axis], f[axis]]);
+    std::array::from_fn(|corner| x[corner & 1] * y[corner >> 1 & 1] * z[corner >> 2])
 }
 
 /// Matrix and preconditioner of one body in a step; memory is kept.

@@ -9,42 +9,14 @@
 use super::RowSolver;
 use super::contact_states::{Effort, Occasion, evaluate};
 pub use super::cr_options::{CrOptions, FrictionUpdate, Part, Preconditioner};
+use super::cr_preconditioner::{Pair, Preconditioning};
 use crate::contact::driver::{RowsSolved, Schedule};
 use crate::contact::{Constraint, Problem, Status, update_compliances};
-use crate::math::{Mat3, Vec3};
+use crate::math::Vec3;
 use crate::sparse::{axpy, dot, xpay};
 
-/// A vector of the whole system: nodes and contacts.
-#[derive(Clone, Debug, Default)]
-struct Pair {
-    v: Vec<Vec3>,
-    c: Vec<Vec3>,
-}
-
-impl Pair {
-    fn resize(&mut self, nodes: usize, contacts: usize) {
-        self.v.resize(nodes, Vec3::zeros());
-        self.c.resize(contacts, Vec3::zeros());
-    }
-
-    fn dot(&self, other: &Self) -> f64 {
-        dot(&self.v, &other.v) + dot(&self.c, &other.c)
-    }
-
-    fn add(&mut self, s: f64, x: &Self) {
-        axpy(&mut self.v, s, &x.v);
-        axpy(&mut self.c, s, &x.c);
-    }
-
-    /// `self = x + s self`.
-    fn follow(&mut self, x: &Self, s: f64) {
-        xpay(&mut self.v, &x.v, s);
-        xpay(&mut self.c, &x.c, s);
-    }
-}
-
 /// The method with the vectors of its loop, kept between steps.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Cr {
     pub options: CrOptions,
     work: Work,
@@ -55,7 +27,7 @@ pub struct Cr {
     first_residual: Option<f64>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Work {
     residual: Pair,
     direction: Pair,
@@ -67,6 +39,7 @@ struct Work {
     a_z: Vec<Vec3>,
     a_p: Vec<Vec3>,
     scratch: Vec<Vec3>,
+    preconditioner: Preconditioning,
     load: Vec<f64>,
 }
 
@@ -115,6 +88,7 @@ impl Cr {
         let mut solved = RowsSolved::default();
         let first_iteration = *iterations;
         work.begin(problem, dv);
+        work.preconditioner.begin(problem, options, contacts);
         let mut rho = restart(problem, options, contacts, dv, work);
         let mut since_evaluation = 0;
         // An impact is solved to a part of itself.
@@ -122,9 +96,11 @@ impl Cr {
         let final_bound = problem.bounds.residual.max(options.relative_residual * first_residual);
         let bound = if is_rough { final_bound.max(ROUGH_TOLERANCE * first_residual) } else { final_bound };
         let mut after_restart = work.error(work.velocity_residual(), bound, problem.tolerance);
+        let mut refreshed = (after_restart, *iterations);
         loop {
             // The step along p.
-            precondition(problem, options, contacts, &work.b_p, &mut work.c_b_p, &mut work.scratch);
+            let Work { preconditioner, b_p, c_b_p, .. } = &mut *work;
+            preconditioner.apply(problem, options, contacts, b_p, c_b_p);
             let alpha = rho / work.b_p.dot(&work.c_b_p);
             let stuck = !alpha.is_finite();
             if !stuck {
@@ -162,7 +138,14 @@ impl Cr {
                 since_evaluation = 0;
                 rho = restart(problem, options, contacts, dv, work);
                 after_restart = work.error(work.velocity_residual(), bound, problem.tolerance);
+                refreshed = (after_restart, *iterations);
                 continue;
+            }
+            let is_old = error < REFRESHED * refreshed.0 || *iterations >= refreshed.1 + MAX_AGE;
+            if is_old && work.preconditioner.is_rounded() {
+                let Work { preconditioner, residual, z, .. } = &mut *work;
+                preconditioner.apply(problem, options, contacts, residual, z);
+                refreshed = (error, *iterations);
             }
             apply(problem, options, contacts, &work.z, &mut work.b_z, &mut work.a_z);
             let rho_new = work.z.dot(&work.b_z);
@@ -209,6 +192,11 @@ pub const ROUGH_TOLERANCE: f64 = 3e-2;
 /// What the rows may miss, as a part of the contact tolerance: they aim at the middle of a band as wide as that.
 pub const ROW_TOLERANCE: f64 = 0.3;
 
+/// Where the preconditioner rounds to f32, its z is brought anew once the error is this part of what it was then, and
+/// after so many iterations: what the recurrence carries on stays off by what was rounded at first, and never ends.
+const REFRESHED: f64 = 1e-3;
+const MAX_AGE: u32 = 100;
+
 /// True when states should be looked at after `iterations` since the last look. `Turn`: each max(1,
 /// floor(log2(|r|/eps1) / 3)) iterations, the published law.
 /// `Projection`: when the error is `progress` < 1/2 of that after the states changed, as an inexact Newton method
@@ -223,16 +211,7 @@ fn is_time(options: &CrOptions, max_iterations: u32, iterations: u32, progress: 
 /// Residual, preconditioned residual and first direction for the present states; returns z.Bz.
 fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Constraint], dv: &[Vec3], work: &mut Work) -> f64 {
     update_compliances(problem, contacts, &mut work.load);
-    for contact in contacts.iter_mut() {
-        contact.scaling.stiffness = stiffness(contact, options.part);
-    }
-    if options.preconditioner == Preconditioner::None {
-        let mobility = problem.system.inverse_diagonals().map(Mat3::trace).sum::<f64>() / (3 * problem.system.len()) as f64;
-        for contact in contacts.iter_mut() {
-            let rows = options.part.mask(contact, Vec3::repeat(1.0));
-            contact.scaling.stiffness = Mat3::from_diagonal(&(rows / (mobility * problem.dt).powi(2)));
-        }
-    }
+    work.preconditioner.restart(problem, options, contacts);
     for pair in [&mut work.residual, &mut work.direction, &mut work.z, &mut work.b_z, &mut work.b_p, &mut work.c_b_p] {
         pair.resize(dv.len(), contacts.len());
     }
@@ -245,7 +224,8 @@ fn restart(problem: &Problem, options: &CrOptions, contacts: &mut [Constraint], 
         *r = options.part.mask(contact, given - contact.row.offset - problem.rows(contact, dv));
     }
     clear_fixed(problem, &mut work.residual.v);
-    precondition(problem, options, contacts, &work.residual, &mut work.z, &mut work.scratch);
+    let Work { preconditioner, residual, z, .. } = &mut *work;
+    preconditioner.apply(problem, options, contacts, residual, z);
     apply(problem, options, contacts, &work.z, &mut work.b_z, &mut work.a_z);
     work.direction.clone_from(&work.z);
     work.b_p.clone_from(&work.b_z);
@@ -266,52 +246,4 @@ fn apply(problem: &Problem, options: &CrOptions, contacts: &[Constraint], x: &Pa
 
 fn clear_fixed(problem: &Problem, v: &mut [Vec3]) {
     problem.system.clear_fixed(v);
-}
-
-/// The `Full` preconditioner: the block inverse of [D L^T; L 0] with the block diagonal D of A and the diagonal S of L
-/// D^-1 L^T: a = D^-1 r;  t = S^-1 (L a - q);  result (a - D^-1 L^T t, t)  (`contact-cr.md` 6). `Diagonal`: (a, S^-1
-/// q). `None`: (r, s q) with a number s.
-fn precondition(problem: &Problem, options: &CrOptions, contacts: &[Constraint], r: &Pair, z: &mut Pair, scratch: &mut [Vec3]) {
-    match options.preconditioner {
-        Preconditioner::None => z.v.copy_from_slice(&r.v),
-        _ => problem.system.precondition(&r.v, &mut z.v),
-    }
-    if contacts.is_empty() {
-        return;
-    }
-    if options.preconditioner != Preconditioner::Full {
-        for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-            *zc = contact.scaling.stiffness * rc;
-        }
-        return;
-    }
-    scratch.fill(Vec3::zeros());
-    for ((contact, rc), zc) in contacts.iter().zip(&r.c).zip(&mut z.c) {
-        *zc = contact.scaling.stiffness * (problem.rows(contact, &z.v) - rc);
-        problem.spread(contact, zc, 1.0, scratch);
-    }
-    for ((z, s), inverse) in z.v.iter_mut().zip(&*scratch).zip(problem.system.inverse_diagonals()) {
-        *z -= inverse * s;
-    }
-}
-
-/// Inverse of the compliance on the rows that are in the system.
-fn stiffness(contact: &Constraint, part: Part) -> Mat3 {
-    let compliance = &contact.scaling.compliance;
-    let part = if contact.law.is_bilateral() { Part::Constraint } else { part };
-    let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-    match (contact.force.status, part) {
-        (Status::Inactive, _) => Mat3::zeros(),
-        (Status::Sticking, Part::Constraint) => compliance.try_inverse().unwrap_or_else(Mat3::zeros),
-        (Status::Sliding, part) => {
-            let normal = if part == Part::Constraint { inverse(compliance[(0, 0)]) } else { 0.0 };
-            Mat3::from_diagonal(&Vec3::new(normal, 0.0, inverse(compliance[(2, 2)] + contact.force.sliding_compliance)))
-        }
-        (Status::Sticking, Part::Friction) => {
-            let mut stiffness = Mat3::zeros();
-            let tangential: nalgebra::Matrix2<f64> = compliance.fixed_view::<2, 2>(1, 1).into();
-            stiffness.fixed_view_mut::<2, 2>(1, 1).copy_from(&tangential.try_inverse().unwrap_or_else(nalgebra::Matrix2::zeros));
-            stiffness
-        }
-    }
 }

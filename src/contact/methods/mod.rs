@@ -4,7 +4,9 @@
 pub mod anticipation;
 mod contact_states;
 pub mod cr;
+mod cr_coupling;
 mod cr_options;
+mod cr_preconditioner;
 pub mod cwc;
 mod gauss_seidel;
 pub mod nodal;

@@ -108,6 +108,7 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
             rest: Some(Rest { factor, columns, rotations: NodeRotations::All(&rotations[unknowns.clone()]) }),
             segment: Segment { body: BodyRef::Deformable(body), start: unknowns.start, unknowns },
             single: None,
+            coarse: None,
             mass: None,
         })
         .collect();
