@@ -104,15 +104,15 @@ fn an_armadillo_passes_through_cylinders_whole() {
     assert!(deformations(&model, simulation.state().unwrap()).iter().all(|f| f.determinant() > 0.0));
 }
 
-/// The same way by conjugate residuals, as far as its first part (measured: 400 steps in 30 s; 68 iterations a step
-/// where something touches, 310 at most, and 5 relinearisations).
+/// The same way by conjugate residuals, as far as its first part (measured: 600 steps, 72 iterations a step where
+/// something touches, 366 at most, and 6 relinearisations; 46 s).
 #[test]
 fn conjugate_residuals_pull_an_armadillo_through_in_few_iterations() {
     let mut scene = Scene::builtin("armadillo_cylinders").unwrap();
     scene.set("simulation.solver=cr").unwrap();
     let mut simulation = Backend::Cpu.simulation(&scene);
     let (mut iterations, mut steps) = (0, 0);
-    for step in 0..400 {
+    for step in 0..600 {
         let report = simulation.step().unwrap();
         assert!(report.converged && report.attempts == 1 && report.relinearisations <= 10, "step {step}: {report:?}");
         if report.contact.active > 0 {
@@ -120,7 +120,7 @@ fn conjugate_residuals_pull_an_armadillo_through_in_few_iterations() {
         }
     }
     println!("{iterations} iterations in {steps} steps with contacts");
-    assert!(steps > 200 && iterations <= 81 * steps, "{iterations} iterations in {steps} steps");
+    assert!(steps > 400 && iterations <= 81 * steps, "{iterations} iterations in {steps} steps");
     assert!(simulation.overlaps().unwrap().is_empty());
 }
 
