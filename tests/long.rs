@@ -73,20 +73,27 @@ fn limbs_of_the_gallery_do_not_pass_through_bodies_within_a_budget() {
     assert_eq!(pulled_through(&limited, &coarse("gallery"), 120), 0);
 }
 
+/// Of the scene, pressed more between its cylinders: where an edge holds, the triangles at it have no contact of their
+/// own, and a coarse one of the scene's size has 15 at most.
+const LARGER: &str = "body.armadillo.size=0.4";
+
 /// The scene of the publications with 20,000 tets passes through whole (measured: 2000 steps in 90 s, none of them is
-/// taken back). Where it is pressed most the device takes over for some steps; the whole way takes llvmpipe an hour.
+/// taken back). Where a larger one is pressed most the device takes over for some steps; the whole way takes llvmpipe
+/// an hour.
 #[test]
 fn an_armadillo_passes_through_cylinders_whole() {
     let scene = Scene::builtin("armadillo_cylinders").unwrap();
     let simulation = Backend::Cpu.simulation(&scene);
     let n_tets = simulation.model().tets.len();
     assert!((15_000..25_000).contains(&n_tets), "{n_tets} tets");
+    passes_through_cylinders(simulation);
+
+    let mut scene = scene;
+    scene.set(LARGER).unwrap();
+    let mut simulation = Backend::Cpu.simulation(&scene);
+    (0..705).for_each(|step| drop(simulation.step().unwrap_or_else(|e| panic!("step {step}: {e}"))));
     let path = std::env::temp_dir().join(format!("pliant_cylinders_{}.state", std::process::id()));
-    passes_through_cylinders(simulation, 20.0, |simulation, done| {
-        if done == 545 {
-            simulation.save(&path).unwrap();
-        }
-    });
+    simulation.save(&path).unwrap();
     let mut simulation = Backend::Gpu.simulation(&scene);
     simulation.resume(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -94,9 +101,7 @@ fn an_armadillo_passes_through_cylinders_whole() {
     for step in 0..10 {
         let report = simulation.step().unwrap();
         println!("device, step {step}: {} contacts, {} iterations", report.contact.active, report.iterations);
-        let contact = &report.contact;
-        assert!(report.converged && report.attempts == 1, "step {step}: {report:?}");
-        assert!(contact.active > 10 && contact.normal_force_total > 100.0, "step {step}: {contact:?}");
+        assert!(report.converged && report.attempts == 1 && report.contact.active > 20, "step {step}: {report:?}");
         assert!(simulation.overlaps().unwrap().is_empty(), "step {step}");
     }
     assert_eq!(simulation.tally().max_penetration, Some(0.0));
@@ -105,7 +110,7 @@ fn an_armadillo_passes_through_cylinders_whole() {
 }
 
 /// The same way by conjugate residuals, as far as its first part (measured: 600 steps, 72 iterations a step where
-/// something touches, 366 at most, and 6 relinearisations; 46 s).
+/// something touches, 366 at most, and 6 relinearisations; 31 s).
 #[test]
 fn conjugate_residuals_pull_an_armadillo_through_in_few_iterations() {
     let mut scene = Scene::builtin("armadillo_cylinders").unwrap();
@@ -128,15 +133,13 @@ fn conjugate_residuals_pull_an_armadillo_through_in_few_iterations() {
 #[test]
 fn an_armadillo_passes_through_cylinders_whole_on_the_device() {
     let mut scene = Scene::builtin("armadillo_cylinders").unwrap();
-    for value in ["body.armadillo.tets=1500", "simulation.time_step=0.004"] {
+    for value in ["body.armadillo.tets=1500", "simulation.time_step=0.004", LARGER] {
         scene.set(value).unwrap();
     }
-    // Where an edge holds, the triangles at it have no contact of their own: 15.
-    passes_through_cylinders(Backend::Gpu.simulation(&scene), 10.0, |_, _| {});
+    passes_through_cylinders(Backend::Gpu.simulation(&scene));
 }
 
-/// `least_contacts`: it has more in one step at least. `after`: is told each step that is done.
-fn passes_through_cylinders(mut simulation: Simulation, least_contacts: f64, mut after: impl FnMut(&mut Simulation, u32)) {
+fn passes_through_cylinders(mut simulation: Simulation) {
     let model = simulation.model().clone();
     let mut done = 0;
     while simulation.time() < 4.0 - 1e-9 {
@@ -147,12 +150,11 @@ fn passes_through_cylinders(mut simulation: Simulation, least_contacts: f64, mut
             let overlaps = simulation.overlaps().unwrap();
             assert!(overlaps.is_empty(), "step {done}: {overlaps:?}");
         }
-        after(&mut simulation, done);
     }
     let report = simulation.report(0.0).unwrap();
     let (contact, faults) = (&report.contact, &report.faults);
     println!("{done} steps, {:.1} and up to {} contacts; {faults:?}", contact.contacts.mean, contact.contacts.max);
-    assert!(contact.contacts.max > least_contacts, "it has hardly touched the cylinders");
+    assert!(contact.contacts.max > 20.0, "it has hardly touched the cylinders");
     assert_eq!((contact.max_penetration, faults.missed_candidates), (Some(0.0), Some(0)));
     assert_eq!((report.solver.unconverged_steps, faults.non_finite, faults.tangled_steps), (0, 0, 0));
     let state = simulation.state().unwrap();
@@ -554,12 +556,11 @@ fn a_body_that_goes_into_the_floor_by_its_own_size_is_solved() {
         let report = simulation.step().unwrap();
         println!("step {step}: {} attempts, {} contacts, {} iterations", report.attempts, report.contact.active, report.iterations);
         assert!(report.converged && report.attempts <= 3 && report.limited.is_none(), "step {step}: {report:?}");
-        assert!(report.iterations < 2000, "step {step}: {} iterations", report.iterations);
+        assert!(report.iterations < 2000 && (step > 0 || report.contact.active > 100), "step {step}: {report:?}");
         let lowest = simulation.state().unwrap().positions(&model).iter().map(|x| x.y).fold(f64::INFINITY, f64::min);
         assert!((0.0..0.05).contains(&lowest), "step {step}: {lowest} m over the floor");
         // It lands in the first step, and rebounds.
         if step == 0 {
-            assert!(report.contact.active > 100, "step {step}: {report:?}");
             assert!((0.0..1e-3).contains(&lowest), "{lowest} m over the floor");
         }
     }

@@ -1,5 +1,7 @@
 //! The coarse correction of a residual in f64: by fields on the points of a lattice, see [`Layout`].
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::coarse::Coarse;
@@ -35,7 +37,7 @@ impl CoarseField<'_> {
     pub fn add_correction(&self, r: &[Vec3], z: &mut [Vec3], work: &mut CoarseWork) {
         let Self { layout, coarse, rotations } = *self;
         let CoarseWork { moments, residual, correction, factor } = work;
-        let moments_of = |slices: &std::ops::Range<usize>| {
+        let moments_of = |slices: &Range<usize>| {
             let mut moments = [Vec3::zeros(); 8];
             for place in HEIGHT * slices.start..HEIGHT * slices.end {
                 if let Some(r) = r.get(layout.nodes[place] as usize) {

@@ -88,8 +88,8 @@ impl Obstacles {
         pair.kind == PairKind::TriangleObstacle && inner.contains(&0.0) && self.gap_of_point(pair, &inner.map(|w| w / sum), end) < 0.0
     }
 
-    /// How far a point of the first feature of a pair ends from the obstacle [m]; below a plane that lies along the feature
-    /// it may be deeper.
+    /// How far a point of the first feature of a pair ends from the obstacle [m]; below a plane that lies along the
+    /// feature it may be deeper.
     fn gap_of_point(&self, pair: &PairId, weights: &[f64; 3], end: &End) -> f64 {
         let vertices = corners(end.step, pair);
         let [x0, x1] = [&end.step.start[..], &end.x].map(|x| combine(&vertices, weights, x));
@@ -279,8 +279,8 @@ impl ContactGenerator for Obstacles {
     }
 
     /// Over a rim the point that holds a feature travels along it as that turns: all the way at first, then half of it,
-    /// as a feature that rocks would send it to and fro. Elsewhere a feature may lie flat, and its points are held where
-    /// they are.
+    /// as a feature that rocks would send it to and fro. Elsewhere a feature may lie flat, and its points are held
+    /// where they are.
     fn at_end(&self, point: &ContactPoint, _normal: &Vec3, moved: &Moved) -> (Linearisation, f64) {
         let (pair, end) = (&point.pair, moved.end);
         let row = self.point_at_end(pair, &point.weights, end);
@@ -329,8 +329,8 @@ impl ContactGenerator for Obstacles {
         }
     }
 
-    /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too; over a rim its one point
-    /// travels.
+    /// An edge or a triangle that bends over an obstacle is held where it was deepest before, too; over a rim its one
+    /// point travels.
     fn is_same_contact(&self, point: &ContactPoint, found: &Linearisation) -> bool {
         let is_near = || point.weights.iter().zip(&found.weights).all(|(a, b)| (a - b).abs() < SAME_POINT);
         (point.travels && found.travels) || is_near()
