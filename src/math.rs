@@ -3,6 +3,10 @@
 pub mod lanes;
 pub mod singular;
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 pub type Vec3 = nalgebra::Vector3<f64>;
 pub type Mat3 = nalgebra::Matrix3<f64>;
 pub type Quat = nalgebra::UnitQuaternion<f64>;
@@ -50,6 +54,26 @@ pub fn split_mut<T>(mut v: &mut [T], lengths: impl IntoIterator<Item = usize>) -
         let (part, rest) = v.split_at_mut(length);
         parts.push(part);
         v = rest;
+    }
+    parts
+}
+
+/// Items that a thread fills at once.
+const FILLED: usize = 4096;
+
+/// Makes `v` as long as `n`, and each item what `of` gives for its place, on all threads.
+pub fn fill_with<T: Default + Clone + Send>(v: &mut Vec<T>, n: usize, of: impl Fn(usize) -> T + Sync) {
+    v.resize(n, T::default());
+    v.par_iter_mut().with_min_len(FILLED).enumerate().for_each(|(i, v)| *v = of(i));
+}
+
+/// The parts of `v` in these ranges, which ascend.
+pub fn parts_mut<T>(v: &mut [T], ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<&mut [T]> {
+    let (mut rest, mut start, mut parts) = (v, 0, vec![]);
+    for range in ranges {
+        let (part, after) = rest.split_at_mut(range.start - start).1.split_at_mut(range.len());
+        parts.push(part);
+        (rest, start) = (after, range.end);
     }
     parts
 }

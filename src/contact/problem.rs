@@ -82,7 +82,7 @@ pub struct Rest<'a> {
 #[derive(Clone, Copy)]
 pub struct Single<'a> {
     pub system: TwoLevelSystem<'a>,
-    /// The blocks of all edges of the pattern, each followed by its transpose.
+    /// The blocks of all its edges, each followed by its transpose.
     pub edge_blocks: &'a [SingleBlock],
     /// Masses of its nodes [kg], and how much more mass damping makes of them.
     pub node_masses: &'a [f64],

@@ -3,7 +3,8 @@
 use super::matrix::Matrix;
 use crate::elastic::Levels;
 use crate::math::Mat3;
-use crate::sparse::{RankOne, Segment, TwoLevel, TwoLevelWork};
+use crate::memory::Pages;
+use crate::sparse::{RankOne, Segment, SingleBlock, TwoLevel, TwoLevelWork};
 use crate::step::StepInputs;
 
 /// The matrix of a body, once it is assembled in a step, and memory of its solve.
@@ -11,6 +12,8 @@ use crate::step::StepInputs;
 pub struct BodySystem {
     pub matrix: TwoLevel,
     pub work: TwoLevelWork,
+    /// Of all edges of the body, each followed by its transpose.
+    pub edge_blocks: Pages<SingleBlock>,
     /// Of the points of the body's lattice, where a method uses its fields.
     pub point_rotations: Vec<Mat3>,
     is_assembled: bool,
@@ -28,10 +31,11 @@ impl BodySystem {
             return;
         }
         let (model, rotations) = (step.model, matrix.rotations());
+        matrix.single_blocks(model, segment.body.index(), &mut self.edge_blocks);
         let damped = damped(step, segment);
         let sum = |i: usize| damped * model.node_masses[i];
         let springs = springs_of(matrix, segment).copied();
-        self.matrix.assemble(&levels.layout, matrix.single_blocks(), sum, springs, |point| levels.rotation(point, rotations));
+        self.matrix.assemble(&levels.layout, &self.edge_blocks, sum, springs, |point| levels.rotation(point, rotations));
     }
 
     /// Turns the points of the body's lattice.

@@ -1,15 +1,18 @@
 //! Elements, right-hand side and matrix of a step: in f32 where nothing touches, in f64 where rows are solved.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::contact::islands::Island;
 use crate::elastic::{
-    Elements, Iterate, NodeMotion, Quaternion, SECOND_ORDER, Tangents, gather_motions, link, matrix, right_hand_side, single_blocks,
+    Elements, Iterate, NodeMotion, PassAbout, Quaternion, SECOND_ORDER, Tangents, gather_motions, link, matrix_of, right_hand_side,
+    single_blocks,
 };
 use crate::element::ElementKind;
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, fill_with};
 use crate::memory::Pages;
-use crate::model::Body;
+use crate::model::{Body, Model};
 use crate::sparse::{Operator, SingleBlock};
 use crate::step::{StageTimes, StepInputs};
 
@@ -29,12 +32,11 @@ pub struct Matrix {
     has_double_tangents: bool,
     rhs: Vec<Vec3>,
     a: Operator,
-    /// The matrix of this step is there in f64.
-    is_assembled: bool,
+    /// Rigid bodies and springs are there in this step.
+    is_linked: bool,
     edge_blocks: Vec<Mat3>,
-    single_blocks: Pages<SingleBlock>,
-    /// They are there for this step.
-    has_single_blocks: bool,
+    /// The deformable bodies whose rows are there in this step.
+    assembled: Vec<bool>,
 }
 
 /// An iterate of a step as the element pass takes it, if there is one.
@@ -75,11 +77,19 @@ impl IterateMemory {
     }
 }
 
+/// The deformable bodies of some islands whose rows are not there yet, ascending; they will be.
+fn missing<'i>(assembled: &mut [bool], islands: impl Iterator<Item = &'i Island>) -> Vec<usize> {
+    let bodies = islands.flat_map(Island::deformable).map(|segment| segment.body.index());
+    let mut missing: Vec<usize> = bodies.filter(|body| !std::mem::replace(&mut assembled[*body], true)).collect();
+    missing.sort_unstable();
+    missing
+}
+
 impl Matrix {
     /// Rotations, forces and tangents of all tets, and the right-hand side. `double`: the matrix will be asked for in
     /// f64.
     pub fn begin(&mut self, step: &StepInputs, double: bool, stages: &mut StageTimes) {
-        self.rotations.clone_from(&step.state.rotations);
+        fill_with(&mut self.rotations, step.state.rotations.len(), |place| step.state.rotations[place]);
         self.linearise(step, true, double, stages);
     }
 
@@ -90,47 +100,51 @@ impl Matrix {
         self.has_double_tangents = params.is_double() || double;
         stages.time("elements", || {
             iterate.take(step, is_first, motions);
-            let (iterate, dt) = (iterate.of_pass(), params.time_step);
+            let (about, dt) = (PassAbout { iterate: iterate.of_pass(), only: None }, params.time_step);
             match self.has_double_tangents {
-                true => groups.pass_about::<_, true>(rotations, motions, iterate, dt, forces, tangents),
-                false => groups.pass_about::<_, true>(rotations, motions, iterate, dt, forces, single_tangents),
+                true => groups.pass_about::<_, true>(rotations, motions, about, dt, forces, tangents),
+                false => groups.pass_about::<_, true>(rotations, motions, about, dt, forces, single_tangents),
             }
         });
         stages.time("assembly", || {
             rhs.resize(model.n_unknowns(), Vec3::zeros());
             right_hand_side(step.system(), forces, rhs);
         });
-        (self.is_assembled, self.has_single_blocks) = (false, false);
+        self.is_linked = false;
+        self.assembled.clear();
+        self.assembled.resize(model.bodies.len(), false);
     }
 
-    /// The blocks of the matrix in f32, its rigid bodies and springs; unless they are there.
-    pub fn assemble_single(&mut self, step: &StepInputs) {
-        let model = step.model;
-        if std::mem::replace(&mut self.has_single_blocks, true) {
-            return;
-        }
-        if !self.is_assembled {
+    /// Rigid bodies and springs, unless they are there.
+    pub fn link(&mut self, step: &StepInputs) {
+        if !std::mem::replace(&mut self.is_linked, true) {
             link(step.system(), &mut self.a);
-            self.a.invert_rigid(model.n_nodes());
+            self.a.invert_rigid(step.model.n_nodes());
         }
-        if self.has_double_tangents {
-            self.elements.tangents.round(&mut self.single_tangents);
-        }
-        single_blocks(model, &self.single_tangents, &mut self.single_blocks);
     }
 
-    /// The matrix of bodies that are touched; false if it was there already.
-    pub fn assemble_double(&mut self, step: &StepInputs) -> bool {
-        if std::mem::replace(&mut self.is_assembled, true) {
-            return false;
+    /// The blocks of all edges of a body in f32, as [`single_blocks`] puts them.
+    pub fn single_blocks(&self, model: &Model, body: usize, blocks: &mut Pages<SingleBlock>) {
+        match self.has_double_tangents {
+            true => single_blocks(model, body, &self.elements.tangents, blocks),
+            false => single_blocks(model, body, &self.single_tangents, blocks),
         }
-        let StepInputs { groups, params, .. } = *step;
+    }
+
+    /// The rows of the deformable bodies of some islands in f64, the rigid bodies and springs; unless they are there.
+    pub fn assemble_double<'i>(&mut self, step: &StepInputs, islands: impl Iterator<Item = &'i Island>) {
+        let bodies = missing(&mut self.assembled, islands);
+        let StepInputs { model, groups, params, .. } = *step;
         let Self { rotations, motions, iterate, elements: Elements { forces, tangents }, a, edge_blocks, .. } = self;
-        if !self.has_double_tangents {
-            groups.pass_about::<_, false>(rotations, motions, iterate.of_pass(), params.time_step, forces, tangents);
+        if !self.has_double_tangents && !bodies.is_empty() {
+            let tets: Vec<Range<usize>> = bodies.iter().map(|body| model.bodies[*body].tets.clone()).collect();
+            let about = PassAbout { iterate: iterate.of_pass(), only: Some(&tets) };
+            groups.pass_about::<_, false>(rotations, motions, about, params.time_step, forces, tangents);
         }
-        matrix(step.system(), tangents, a, edge_blocks);
-        true
+        if !bodies.is_empty() || !self.is_linked {
+            matrix_of(step.system(), &bodies, tangents, a, edge_blocks);
+        }
+        self.is_linked = true;
     }
 
     /// Impulse of the element forces of an island (2-norm over corners) [kg m/s].
@@ -167,9 +181,5 @@ impl Matrix {
     /// The matrix in f64; before it is assembled its rigid bodies and springs only.
     pub fn operator(&self) -> &Operator {
         &self.a
-    }
-
-    pub fn single_blocks(&self) -> &[SingleBlock] {
-        &self.single_blocks
     }
 }

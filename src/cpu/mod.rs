@@ -22,6 +22,9 @@ use crate::math::Vec3;
 use crate::model::{ContactMethod, Model, Params, State};
 use crate::step::{Backend, IslandWork, StepError, StepInputs, StepReport, SurfacePositions, Work, check_cancelled};
 
+/// Where less than one in so many bodies will be touched, tangents in f64 are made of these alone.
+const FEW: usize = 4;
+
 /// Makes the solver of a method, if it knows the method.
 pub type Methods = fn(ContactMethod) -> Option<Box<dyn RowSolver>>;
 
@@ -30,13 +33,13 @@ pub struct CpuBackend {
     methods: Methods,
     matrix: Matrix,
     rests: RestPoses,
-    /// Matrices of the deformable bodies in f32.
-    systems: Vec<BodySystem>,
+    /// Matrices of the deformable bodies in f32; while islands are solved they have them.
+    systems: Vec<Option<Box<BodySystem>>>,
     islands: Vec<IslandScratch>,
     /// Matrices of the bodies of each island, while islands without contacts are solved.
-    untouched: Vec<Vec<BodySystem>>,
-    /// The factors of the rest pose are turned to this step.
-    is_turned: bool,
+    untouched: Vec<Vec<Box<BodySystem>>>,
+    /// The deformable bodies whose factors are turned to this step; empty before the first.
+    are_turned: Vec<bool>,
 }
 
 impl Default for CpuBackend {
@@ -55,7 +58,7 @@ impl CpuBackend {
             systems: vec![],
             islands: vec![],
             untouched: vec![],
-            is_turned: false,
+            are_turned: vec![],
         }
     }
 
@@ -74,7 +77,7 @@ impl CpuBackend {
         let Self { matrix, rests, systems, untouched, .. } = self;
         report.stages.time("assembly", || {
             rests.select(step.model, step.params, step.method == ContactMethod::Cwc, &step.loads.cancel);
-            matrix.assemble_single(step);
+            matrix.link(step);
         });
         check_cancelled(step.loads)?;
         untouched.resize_with(untouched.len().max(work.islands.list.len()), Vec::new);
@@ -110,24 +113,24 @@ impl CpuBackend {
         if work.island_works.iter().all(|work| work.solved.is_some()) {
             return Ok(());
         }
-        let Self { matrix, rests, islands, methods, systems, is_turned, .. } = self;
+        let Self { matrix, rests, islands, methods, systems, are_turned, .. } = self;
         let has_rests = step.method == ContactMethod::Cwc;
         let has_fields = step.method == ContactMethod::Cr;
         report.stages.time("assembly", || {
             if has_fields {
                 rests.select(step.model, step.params, false, &step.loads.cancel);
             }
-            if has_rests && !std::mem::replace(is_turned, true) {
-                rests.turn(step.model, step.params, step.state, matrix.rotations(), &step.loads.cancel);
+            let open = work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
+            let open: Vec<&Island> = open.map(|(island, _)| island).collect();
+            if has_rests {
+                turn(rests, are_turned, step, matrix, &open);
             }
             let is_single = |island: &Island| has_rests && rests.are_single(step.params, island.deformable());
-            let open = || work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
-            if !open().all(|(island, _)| is_single(island)) {
-                matrix.assemble_double(step);
+            let double: Vec<&Island> = open.into_iter().filter(|island| !is_single(island)).collect();
+            if !double.is_empty() {
+                matrix.assemble_double(step, double.into_iter());
             }
-            if open().any(|(island, _)| is_single(island)) {
-                matrix.assemble_single(step);
-            }
+            matrix.link(step);
         });
         check_cancelled(step.loads)?;
         let (work_left, n_islands) = (step.loads.budget.left(), work.islands.list.len());
@@ -159,23 +162,25 @@ impl Backend for CpuBackend {
     }
 
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
-        self.is_turned = false;
-        self.systems.iter_mut().for_each(BodySystem::forget);
+        self.are_turned.clear();
+        self.systems.iter_mut().flatten().for_each(|system| system.forget());
         // What touched will touch.
         let will_touch = !step.state.contacts.entries.is_empty() || !step.model.attachments.is_empty();
         if will_touch && step.method == ContactMethod::Cwc {
             report.stages.time("assembly", || self.rests.prepare(step.model, step.params, &step.loads.cancel));
         }
         let is_single = step.method == ContactMethod::Cwc && self.rests.are_all_single(step.params);
-        self.matrix.begin(step, will_touch && !is_single, &mut report.stages);
+        let n_touched = 2 * (step.state.contacts.entries.len() + step.model.attachments.len());
+        let are_few = FEW * n_touched < step.model.bodies.len();
+        self.matrix.begin(step, will_touch && !is_single && !are_few, &mut report.stages);
         // What touched will touch: the solve starts from the change of the last step.
         dv.copy_from_slice(&step.state.velocity_changes);
         Ok(())
     }
 
     fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError> {
-        self.is_turned = false;
-        self.systems.iter_mut().for_each(BodySystem::forget);
+        self.are_turned.clear();
+        self.systems.iter_mut().flatten().for_each(|system| system.forget());
         self.matrix.linearise(step, false, true, &mut report.stages);
         Ok(())
     }
@@ -210,18 +215,36 @@ impl Backend for CpuBackend {
     }
 }
 
+/// Turns the factors of the bodies of some islands to a step, unless they are.
+fn turn(rests: &mut RestPoses, are_turned: &mut Vec<bool>, step: &StepInputs, matrix: &Matrix, islands: &[&Island]) {
+    if are_turned.is_empty() {
+        rests.follow(step.model, step.params, step.state, &step.loads.cancel);
+        are_turned.resize(step.model.bodies.len(), false);
+    }
+    let mut are_due = vec![false; are_turned.len()];
+    for segment in islands.iter().flat_map(|island| island.deformable()) {
+        let body = segment.body.index();
+        are_due[body] = !std::mem::replace(&mut are_turned[body], true);
+    }
+    rests.turn_bodies(step.model, &are_due, matrix.rotations());
+}
+
 /// The matrices go to the islands of their bodies.
-fn lend<'m>(systems: &mut Vec<BodySystem>, islands: &[Island], lists: impl IntoIterator<Item = &'m mut Vec<BodySystem>>) {
+fn lend<'m>(systems: &mut Vec<Option<Box<BodySystem>>>, islands: &[Island], lists: impl IntoIterator<Item = &'m mut Vec<Box<BodySystem>>>) {
     let n_bodies = islands.iter().flat_map(Island::deformable).map(|segment| segment.body.index() + 1).max().unwrap_or(0);
-    systems.resize_with(systems.len().max(n_bodies), BodySystem::default);
+    systems.resize_with(systems.len().max(n_bodies), || None);
     for (island, own) in islands.iter().zip(lists) {
-        own.extend(island.deformable().iter().map(|segment| std::mem::take(&mut systems[segment.body.index()])));
+        own.extend(island.deformable().iter().map(|segment| systems[segment.body.index()].take().unwrap_or_default()));
     }
 }
 
 /// And back.
-fn take_back<'m>(systems: &mut [BodySystem], islands: &[Island], lists: impl IntoIterator<Item = &'m mut Vec<BodySystem>>) {
+fn take_back<'m>(
+    systems: &mut [Option<Box<BodySystem>>],
+    islands: &[Island],
+    lists: impl IntoIterator<Item = &'m mut Vec<Box<BodySystem>>>,
+) {
     for (island, own) in islands.iter().zip(lists) {
-        island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = system);
+        island.deformable().iter().zip(own.drain(..)).for_each(|(segment, system)| systems[segment.body.index()] = Some(system));
     }
 }

@@ -27,7 +27,7 @@ pub struct IslandScratch {
     /// Memory of a list of blocks.
     blocks: Vec<Block<'static>>,
     /// Matrices of the bodies of the island.
-    pub systems: Vec<BodySystem>,
+    pub systems: Vec<Box<BodySystem>>,
 }
 
 /// The islands of a step that are solved in f64.
@@ -118,12 +118,12 @@ impl TouchedIslands<'_> {
     }
 
     /// The matrices of the bodies of an island in f32, if it is solved with these.
-    fn assemble_single(&self, island: &Island, systems: &mut [BodySystem]) {
+    fn assemble_single(&self, island: &Island, systems: &mut [Box<BodySystem>]) {
         let (deformable, Some((rests, (levels, _)))) = (island.deformable(), self.rests.map(|rests| (rests, rests.coarse()))) else {
             return;
         };
         if rests.are_single(self.step.params, deformable) {
-            let assemble = |(segment, system): (&Segment, &mut BodySystem)| {
+            let assemble = |(segment, system): (&Segment, &mut Box<BodySystem>)| {
                 system.assemble(self.step, self.matrix, &levels[segment.body.index()], segment);
             };
             deformable.par_iter().zip(systems).for_each(assemble);
@@ -131,15 +131,15 @@ impl TouchedIslands<'_> {
     }
 
     /// Turns the coarse fields of the bodies of an island, if the method takes them.
-    fn turn_fields(&self, island: &Island, systems: &mut [BodySystem]) {
+    fn turn_fields(&self, island: &Island, systems: &mut [Box<BodySystem>]) {
         if let Some((levels, _)) = self.fields.map(RestPoses::coarse) {
-            let turn = |(segment, system): (&Segment, &mut BodySystem)| system.turn_points(self.matrix, &levels[segment.body.index()]);
+            let turn = |(segment, system): (&Segment, &mut Box<BodySystem>)| system.turn_points(self.matrix, &levels[segment.body.index()]);
             island.deformable().par_iter().zip(systems).for_each(turn);
         }
     }
 
     /// The bodies of an island as blocks of the matrix.
-    fn blocks<'b>(&'b self, island: &'b Island, systems: &'b [BodySystem]) -> impl Iterator<Item = Block<'b>> {
+    fn blocks<'b>(&'b self, island: &'b Island, systems: &'b [Box<BodySystem>]) -> impl Iterator<Item = Block<'b>> {
         let (step, model) = (self.step, self.step.model);
         let is_single = self.rests.is_some_and(|rests| rests.are_single(step.params, island.deformable()));
         island.segments.iter().enumerate().map(move |(k, segment)| {
@@ -152,7 +152,7 @@ impl TouchedIslands<'_> {
             let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
                 let (levels, coarse) = rests.coarse();
                 let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };
-                let edge_blocks = self.matrix.single_blocks();
+                let edge_blocks = &systems[k].edge_blocks;
                 Single { system, edge_blocks, node_masses: &model.node_masses[segment.unknowns.clone()], damped: damped(step, segment) }
             });
             let is_free = !model.fixed.get(segment.unknowns.clone()).unwrap_or_default().contains(&true);

@@ -32,7 +32,7 @@ impl<'a> UntouchedBodies<'a> {
 
     /// The velocity change of an island without contacts, body by body: `dv` holds the start value and the result. None
     /// if f32 does not hold the matrix of one of the bodies. `systems`: their matrices.
-    pub fn solve(&self, island: &Island, systems: &mut [BodySystem], dv: &mut [Vec3], allowance: &Allowance) -> Option<StepReport> {
+    pub fn solve(&self, island: &Island, systems: &mut [Box<BodySystem>], dv: &mut [Vec3], allowance: &Allowance) -> Option<StepReport> {
         let StepInputs { model, params, .. } = *self.step;
         if island.deformable().iter().any(|segment| self.coarse[segment.body.index()].is_none()) {
             return None;

@@ -6,10 +6,10 @@ use std::ops::{Add, AddAssign, Mul, Range};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::elements::{CornerForces, CornerGradients, Forces, Tangents};
+use super::elements::{CornerForces, CornerGradients, Forces, Precision, Tangents};
 use super::patches::EdgeBlock;
 use crate::element::{Element, Tet4};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, parts_mut};
 use crate::memory::Pages;
 use crate::model::{End, Model};
 use crate::model::{Grab, HeldPoint, Loads, Params, State};
@@ -149,13 +149,23 @@ pub fn pull(grab: &Grab, model: &Model, state: &State, dt: f64) -> Vec3 {
 /// it from above (|a - b|^2 <= 2 |a|^2 + 2 |b|^2). The right-hand side is exact: the step stays stable and the
 /// equilibrium is the same; while it is held, a body answers as if it were heavier by the part 2 s / m.
 pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
+    matrix_of(inputs, &Vec::from_iter(0..inputs.model.bodies.len()), tangents, a, edge_blocks);
+}
+
+/// The rows of the deformable `bodies`, ascending, of the [`matrix`], and of the rigid ones; those of others stay.
+pub fn matrix_of(inputs: SystemInputs, bodies: &[usize], tangents: &Tangents<f64>, a: &mut Operator, edge_blocks: &mut Vec<Mat3>) {
     let model = inputs.model;
     let pattern = &model.pattern;
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
-    edge_blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(EdgeBlocks { model, tangents, first: chunk * CHUNK, blocks });
-    });
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
+    let nodes = || bodies.iter().map(|body| model.bodies[*body].nodes.clone());
+    let edges: Vec<Range<usize>> = nodes().map(|nodes| pattern.edges_of(&nodes)).collect();
+    let parts = parts_mut(edge_blocks, edges.iter().cloned());
+    edges.par_iter().zip(parts).for_each(|(edges, blocks)| {
+        blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
+            Arch::new().dispatch(EdgeBlocks { model, tangents, first: edges.start + chunk * CHUNK, blocks });
+        });
+    });
     let fill = |i: usize, part: &mut [Mat3]| {
         let (row, diagonal) = (pattern.row(i), pattern.diagonals[i] as usize);
         let first = row.start;
@@ -170,9 +180,10 @@ pub fn matrix(inputs: SystemInputs, tangents: &Tangents<f64>, a: &mut Operator, 
         }
         part[diagonal - first] = sum;
     };
-    fill_rows(pattern, 0..model.n_nodes(), &mut a.blocks, &fill);
+    let parts = parts_mut(&mut a.blocks, nodes().map(|nodes| pattern.blocks_of(&nodes)));
+    bodies.par_iter().zip(parts).for_each(|(body, blocks)| fill_rows(pattern, model.bodies[*body].nodes.clone(), blocks, &fill));
     link(inputs, a);
-    a.invert_diagonals(pattern, &model.fixed);
+    a.invert_diagonals_of(pattern, &model.fixed, nodes());
 }
 
 /// Hands each of the rows to `fill` with its blocks; halves of them to different threads.
@@ -212,24 +223,26 @@ pub fn link(inputs: SystemInputs, a: &mut Operator) {
     }
 }
 
-/// The blocks of all edges in f32, each followed by its transpose; then zeros.
-pub fn single_blocks(model: &Model, tangents: &Tangents<f32>, blocks: &mut Pages<SingleBlock>) {
-    let n = model.pattern.edges.len();
-    blocks.fit(2 * n + 1);
-    blocks[..2 * n].par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
-        Arch::new().dispatch(SingleBlocks { model, tangents, first: chunk * CHUNK, blocks });
+/// The blocks of all edges of a deformable body in f32, each followed by its transpose; then zeros.
+pub fn single_blocks<T: Precision>(model: &Model, body: usize, tangents: &Tangents<T>, blocks: &mut Pages<SingleBlock>) {
+    let edges = model.pattern.edges_of(&model.bodies[body].nodes);
+    blocks.fit(2 * edges.len() + 1);
+    let (blocks, behind) = blocks.split_at_mut(2 * edges.len());
+    behind.fill(SingleBlock::default());
+    blocks.par_chunks_mut(2 * CHUNK).enumerate().for_each(|(chunk, blocks)| {
+        Arch::new().dispatch(SingleBlocks { model, tangents, first: edges.start + chunk * CHUNK, blocks });
     });
 }
 
 /// Fills the blocks of consecutive edges, from `first` on ([`single_blocks`]).
-struct SingleBlocks<'a> {
+struct SingleBlocks<'a, T> {
     model: &'a Model,
-    tangents: &'a Tangents<f32>,
+    tangents: &'a Tangents<T>,
     first: usize,
     blocks: &'a mut [SingleBlock],
 }
 
-impl WithSimd for SingleBlocks<'_> {
+impl<T: Precision> WithSimd for SingleBlocks<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -238,8 +251,8 @@ impl WithSimd for SingleBlocks<'_> {
             let block = columns_of(self.model, self.tangents, self.first + k);
             for c in 0..3 {
                 for r in 0..3 {
-                    pair[0][c][r] = block[c][r];
-                    pair[1][c][r] = block[r][c];
+                    pair[0][c][r] = block[c][r].exact() as f32;
+                    pair[1][c][r] = block[r][c].exact() as f32;
                 }
             }
         }
@@ -311,10 +324,7 @@ fn corner_force(forces: &[CornerForces], corners: &[u32]) -> Vec3 {
 
 /// The columns of the block of an edge.
 #[inline(always)]
-fn columns_of<T>(model: &Model, tangents: &Tangents<T>, edge: usize) -> [[T; 3]; 3]
-where
-    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
-{
+fn columns_of<T: Precision>(model: &Model, tangents: &Tangents<T>, edge: usize) -> [[T; 3]; 3] {
     if !model.edge_patches.is_empty() && !model.edge_patches.get(edge).is_empty() {
         return patch_columns(&tangents.patches, model.edge_patches.get(edge));
     }
@@ -354,10 +364,7 @@ pub fn edge_block(tangents: &Tangents<f64>, edge_tets: &[u32]) -> Mat3 {
 /// Sum over the tets of one edge of (lambda/mu) a_i a_j^T + a_j a_i^T + (a_i.a_j) I, by columns, which all follow from
 /// T = sum a_i a_j^T where lambda/mu is the same in all.
 #[inline(always)]
-fn edge_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
-where
-    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
-{
+fn edge_columns<T: Precision>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3] {
     if tangents.gradients.is_empty() {
         let mut block = [[T::default(); 3]; 3];
         edge_tets.iter().for_each(|item| add_general_block(&mut block, tangents, *item));
@@ -402,10 +409,7 @@ fn add_outer<T: Copy + AddAssign + Mul<Output = T>>(sum: &mut [[T; 4]; 3], a: &[
 /// [`edge_columns`] of an edge with tets of different lambda/mu, or with general tangents: tet by tet.
 #[cold]
 #[inline(never)]
-fn mixed_columns<T>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3]
-where
-    T: Copy + Default + PartialEq + Add<Output = T> + AddAssign + Mul<Output = T>,
-{
+fn mixed_columns<T: Precision>(tangents: &Tangents<T>, edge_tets: &[u32]) -> [[T; 3]; 3] {
     let mut block = [[T::default(); 3]; 3];
     for item in edge_tets {
         let (tet, [i, j]) = Tet4::edge_of(*item);

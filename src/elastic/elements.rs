@@ -1,5 +1,8 @@
 //! Forces and tangents of all elements, as the element pass leaves them and the assembly gathers them.
 
+use std::ops::{Add, AddAssign, Mul, Range};
+
+#[cfg(test)]
 use rayon::prelude::*;
 
 use super::groups::{Patches, TetGroups};
@@ -60,7 +63,7 @@ pub struct CornerGradients<T>(pub [[T; 4]; Tet4::NODES]);
 pub struct EdgeTangents<T>(pub [[[T; 4]; 3]; Tet4::EDGES]);
 
 /// The type of number that tangents are kept in.
-pub trait Precision: Copy + Default + Send + Sync {
+pub trait Precision: Copy + Default + PartialEq + Send + Sync + Add<Output = Self> + AddAssign + Mul<Output = Self> {
     fn rounded(value: f64) -> Self;
     fn edges(blocks: &mut [EdgeBlock<Self>]) -> EdgeBlocks<'_>;
     fn exact(self) -> f64;
@@ -98,6 +101,7 @@ impl Precision for f32 {
     }
 }
 
+#[cfg(test)]
 impl Tangents<f64> {
     /// The same in f32.
     pub fn round(&self, rounded: &mut Tangents<f32>) {
@@ -117,6 +121,15 @@ impl Tangents<f64> {
     }
 }
 
+/// What a pass over the elements is about.
+#[derive(Clone, Copy, Default)]
+pub struct PassAbout<'a> {
+    /// Of the non-linear step.
+    pub iterate: Option<Iterate<'a>>,
+    /// Ascending ranges of tets: others are left out, but for some near these and all elements of several tets.
+    pub only: Option<&'a [Range<usize>]>,
+}
+
 impl TetGroups {
     /// Forces and tangents of all elements, with their rotations and states followed from those of the last step; or,
     /// without `FOLLOW`, with those that are given. `states`: see [`State::rotations`].
@@ -128,15 +141,15 @@ impl TetGroups {
         forces: &mut Forces,
         tangents: &mut Tangents<T>,
     ) {
-        self.pass_about::<T, FOLLOW>(states, motions, None, dt, forces, tangents);
+        self.pass_about::<T, FOLLOW>(states, motions, PassAbout::default(), dt, forces, tangents);
     }
 
-    /// The same about an iterate of the non-linear step.
+    /// The same, of some tets or about an iterate.
     pub fn pass_about<T: Precision, const FOLLOW: bool>(
         &self,
         states: &mut [[f64; 4]],
         motions: &[NodeMotion],
-        iterate: Option<Iterate>,
+        PassAbout { iterate, only }: PassAbout,
         dt: f64,
         forces: &mut Forces,
         tangents: &mut Tangents<T>,
@@ -164,7 +177,7 @@ impl TetGroups {
                 edges: &mut tangents.edges[edges],
                 tets,
             };
-            pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate }, runs, outputs);
+            pass(Inputs { groups: self, motions, dt, follow: FOLLOW, iterate, only }, runs, outputs);
         }
         let states = &mut *all_states;
         self.pass_patches::<T, FOLLOW>(states, motions, iterate, dt, &mut forces.patches, &mut tangents.patches);

@@ -25,10 +25,11 @@ mod patch_tests;
 mod tests;
 
 pub use assembly::{
-    Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, pull, right_hand_side, rigid_right_hand_side, single_blocks,
+    Inertia, SECOND_ORDER, SystemInputs, edge_block, grab_factor, link, matrix, matrix_of, pull, right_hand_side, rigid_right_hand_side,
+    single_blocks,
 };
 pub use degeneration::Degeneration;
-pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, Tangents, elements};
+pub use elements::{CornerForces, CornerGradients, EdgeTangents, Elements, Forces, PassAbout, Tangents, elements};
 pub use energy::ForcesMemory;
 pub use groups::TetGroups;
 pub use node_rotations::NodeRotations;

@@ -30,6 +30,15 @@ pub(super) struct Inputs<'a> {
     /// Rotations and states are followed from those of the last step; else taken as they are.
     pub follow: bool,
     pub iterate: Option<Iterate<'a>>,
+    /// What a thread takes at once without one of these tets is left out, if they are given; ascending.
+    pub only: Option<&'a [Range<usize>]>,
+}
+
+impl Inputs<'_> {
+    fn leaves_out(&self, tets: &Range<usize>) -> bool {
+        let next = |only: &[Range<usize>]| only.get(only.partition_point(|range| range.end <= tets.start)).cloned();
+        self.only.is_some_and(|only| next(only).is_none_or(|range| range.start >= tets.end))
+    }
 }
 
 /// The pass writes these for some consecutive tets.
@@ -103,6 +112,7 @@ impl<'a, T: Precision> Outputs<'a, T> {
 pub(super) fn pass<T: Precision>(inputs: Inputs, runs: &[Run], outputs: Outputs<T>) {
     match runs {
         [] => {}
+        _ if inputs.leaves_out(&outputs.tets) => {}
         [run] if outputs.tets.len() <= CHUNK => run.material.visit(OfRun::<T> { inputs, run, outputs }),
         [run] => {
             let middle = (outputs.tets.start + outputs.tets.len() / 2).next_multiple_of(CHUNK);
@@ -277,7 +287,7 @@ fn register<M: ConstitutiveModel, T: Precision, S: Simd>(
     [g, k]: [usize; 2],
     out: Outputs<T>,
 ) {
-    let Inputs { groups, motions, dt, follow, iterate } = inputs;
+    let Inputs { groups, motions, dt, follow, iterate, .. } = inputs;
     let Outputs { rotations, states, forces, gradients, volume_gradients, edges, .. } = out;
     let &Layer { ref model, reach, rows_of_tet, degeneration, frame, flow, adds } = layer;
     // What elements remember is taken to the start of the step.

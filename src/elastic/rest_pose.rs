@@ -208,15 +208,30 @@ impl RestPoses {
     /// Makes the factors of this time step and of the later poses of `state`, and turns them by the rotations of the
     /// tets.
     pub fn turn(&mut self, model: &Model, params: &Params, state: &State, tet_rotations: &[Quaternion], cancel: &CancelToken) {
+        self.follow(model, params, state, cancel);
+        self.turn_bodies(model, &vec![true; model.bodies.len()], tet_rotations);
+    }
+
+    /// Makes the factors of this time step and of the later poses of `state`.
+    pub fn follow(&mut self, model: &Model, params: &Params, state: &State, cancel: &CancelToken) {
         self.keep(model, params, true, cancel);
-        let Some(Kept { bodies, later, single, .. }) = self.kept.first_mut() else { return };
-        later_pose::follow(later, bodies, (model, params), state, cancel);
-        for (body, rest) in bodies.iter_mut().enumerate() {
-            let later = later.get_mut(body).and_then(|later| later.as_mut()?.body.as_mut());
-            if let Some(turned) = later.or(rest.as_mut()) {
-                turned.turn(model, body, tet_rotations, single.get(body) == Some(&true));
-            }
+        if let Some(Kept { bodies, later, .. }) = self.kept.first_mut() {
+            later_pose::follow(later, bodies, (model, params), state, cancel);
         }
+    }
+
+    /// Turns the factors of some bodies by the rotations of the tets, once they are made.
+    pub fn turn_bodies(&mut self, model: &Model, are_due: &[bool], tet_rotations: &[Quaternion]) {
+        let Some(Kept { bodies, later, single, .. }) = self.kept.first_mut() else { return };
+        let single = &*single;
+        bodies.par_iter_mut().zip(later).zip(are_due).enumerate().filter(|(_, (_, is_due))| **is_due).for_each(
+            |(body, ((rest, later), _))| {
+                let later = later.as_mut().and_then(|later| later.body.as_mut());
+                if let Some(turned) = later.or(rest.as_mut()) {
+                    turned.turn(model, body, tet_rotations, single.get(body) == Some(&true));
+                }
+            },
+        );
     }
 }
 

@@ -116,7 +116,7 @@ fn alone<M: ConstitutiveModel>(model: M, beta: f64, tets: &[Tet], state: &State,
     let Elements { forces: Forces { tets: forces, .. }, tangents: Tangents { gradients, volume_gradients, edges, .. } } = &mut found;
     let (rotations, rows) = states.split_at_mut(n);
     let outputs = Outputs { tets: 0..n, rotations, states: rows, forces, gradients, volume_gradients, edges };
-    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None };
+    let inputs = Inputs { groups: &groups, motions: &motions, dt, follow: true, iterate: None, only: None };
     Pass {
         model,
         stiffness_damping: beta,
@@ -313,7 +313,7 @@ fn the_block_of_an_edge_between_materials_is_the_sum() {
         let mut single = Tangents::default();
         found.tangents.round(&mut single);
         let mut singles = crate::memory::Pages::default();
-        single_blocks(&model, &single, &mut singles);
+        single_blocks(&model, 0, &single, &mut singles);
         let edges: Vec<Mat3> = (0..model.pattern.edges.len()).map(|e| edge_block(&found.tangents, model.edge_tets.get(e))).collect();
         let mut a = Operator::default();
         let (state, params, loads) = (State::initial(&model), Params::default(), Loads::default());

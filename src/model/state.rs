@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::{Attachment, Model, WarmStart};
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 
@@ -110,6 +112,8 @@ pub struct RigidState {
 
 /// Newton's method on the spin of a free body takes two or three, nine where a step turns it by half a turn.
 const SPIN_ITERATIONS: usize = 16;
+/// Nodes that a thread moves on at once.
+const NODES: usize = 4096;
 /// Residual that is left, as a part of the angular momentum.
 const SPIN_TOLERANCE: f64 = 1e-14;
 
@@ -208,10 +212,10 @@ impl State {
     /// Velocities change by `dv`, and everything moves on with the new ones.
     pub fn advance(&mut self, model: &Model, dv: &[Vec3], span: StepSpan) {
         let dt = span.dt;
-        for ((v, u), dv) in self.velocities.iter_mut().zip(&mut self.displacements).zip(dv) {
+        self.velocities.par_iter_mut().with_min_len(NODES).zip(&mut self.displacements).zip(dv).for_each(|((v, u), dv)| {
             *v += dv;
             *u += *v * dt;
-        }
+        });
         let script_end = self.script_time() + span.script;
         for (r, (rigid, body)) in self.rigid_bodies.iter_mut().zip(&model.rigid_bodies).enumerate() {
             if body.is_free() {

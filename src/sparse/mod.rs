@@ -100,6 +100,8 @@ pub struct Pattern {
     pub edge_blocks: Vec<[u32; 2]>,
     /// The other way: edge of each block. A diagonal block has none, `u32::MAX`.
     pub block_edges: Vec<u32>,
+    /// Edges (i, j) of row i begin with `first_edges[i]`.
+    pub first_edges: Vec<u32>,
     /// By row: the lowest of the rows that edges connect it with, its own too. Between parts there is nothing.
     pub parts: Vec<u32>,
 }
@@ -149,7 +151,8 @@ impl Pattern {
             connected.join(i as usize, j as usize);
         });
         let parts = (0..n_nodes).map(|i| connected.root(i) as u32).collect();
-        Self { row_starts, columns, diagonals, edges, edge_blocks, block_edges, parts }
+        let first_edges = (0..=n_nodes).map(|i| edges.partition_point(|edge| (edge[0] as usize) < i) as u32).collect();
+        Self { row_starts, columns, diagonals, edges, edge_blocks, block_edges, first_edges, parts }
     }
 
     pub fn n_rows(&self) -> usize {
@@ -158,6 +161,16 @@ impl Pattern {
 
     pub fn n_blocks(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Edges of the rows `rows`, which must form a block of their own.
+    pub fn edges_of(&self, rows: &Range<usize>) -> Range<usize> {
+        self.first_edges[rows.start] as usize..self.first_edges[rows.end] as usize
+    }
+
+    /// Blocks of the rows `rows`.
+    pub fn blocks_of(&self, rows: &Range<usize>) -> Range<usize> {
+        self.row_starts[rows.start] as usize..self.row_starts[rows.end] as usize
     }
 
     /// Blocks of row `i`.

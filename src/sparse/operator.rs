@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{CHUNK, Pattern, multiply};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, parts_mut};
 
 /// `factor * w w^T`, the same for x, y and z, with `w` given on twelve nodes: a spring on a point of the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +85,11 @@ impl Operator {
 
     /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
     pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
+        self.invert_diagonals_of(pattern, fixed, std::iter::once(0..pattern.n_rows()));
+    }
+
+    /// The same of some rows of nodes alone, in ascending ranges, and of the rigid bodies.
+    pub fn invert_diagonals_of(&mut self, pattern: &Pattern, fixed: &[bool], rows: impl Iterator<Item = Range<usize>> + Clone) {
         self.invert_rigid(pattern.n_rows());
         let mut extra = vec![];
         for term in &self.rank_ones {
@@ -93,14 +98,17 @@ impl Operator {
             }
         }
         let (blocks, diagonals) = (&self.blocks, &pattern.diagonals);
-        let nodes = &mut self.inverse_diagonals[..pattern.n_rows()];
-        nodes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| {
+        let parts = parts_mut(&mut self.inverse_diagonals, rows.clone());
+        let invert = |first: usize, inverses: &mut [Mat3]| {
             for (k, inverse) in inverses.iter_mut().enumerate() {
-                let i = chunk * CHUNK + k;
+                let i = first + k;
                 let spring: f64 = extra.iter().filter(|(n, _)| *n as usize == i).map(|(_, e)| e).sum();
                 let block = blocks[diagonals[i] as usize] + Mat3::identity() * spring;
                 *inverse = if fixed[i] { Mat3::zeros() } else { block.try_inverse().unwrap_or_else(Mat3::zeros) };
             }
+        };
+        rows.zip(parts).collect::<Vec<_>>().into_par_iter().for_each(|(rows, part)| {
+            part.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| invert(rows.start + chunk * CHUNK, inverses));
         });
     }
 }

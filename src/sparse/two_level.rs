@@ -94,10 +94,11 @@ impl Layout {
         layout
     }
 
-    /// Blocks (i, j) of an edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros
+    /// Blocks (i, j) of the body's edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros
     /// stands behind all.
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
-        let (none, zero) = (self.nodes.len() as u32, 2 * pattern.edges.len() as u32);
+        let edges = pattern.edges_of(&self.range);
+        let (none, zero) = (self.nodes.len() as u32, 2 * edges.len() as u32);
         // Of the node at a place: columns and sources of its blocks.
         let blocks = |place: u32| {
             let node = self.nodes[place as usize];
@@ -107,7 +108,7 @@ impl Layout {
                 let j = pattern.columns[b] as usize;
                 // What is held counts in the sum of the row, and nowhere else.
                 let place = self.places[j - self.range.start];
-                (if place == NONE { none } else { place }, 2 * pattern.block_edges[b] + u32::from(j < i))
+                (if place == NONE { none } else { place }, 2 * (pattern.block_edges[b] - edges.start as u32) + u32::from(j < i))
             };
             blocks.map(entry).collect()
         };
@@ -167,7 +168,7 @@ pub struct TwoLevel {
 }
 
 impl TwoLevel {
-    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the pattern, see [`Layout`]; `sum` tells of
+    /// Takes the matrix of a step. `blocks` are the blocks of all edges of the body, see [`Layout`]; `sum` tells of
     /// a node what its row sums up to [kg]; `springs` are those of the body; `rotation` of a point.
     pub fn assemble(
         &mut self,

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use rayon::prelude::*;
+
 use super::StepInputs;
 use crate::body::BodyRef;
 use crate::contact::Constraint;
@@ -17,6 +19,9 @@ const TAKEN: f64 = 0.1;
 const STILL_STEPS: f64 = 4.0;
 /// A body on which gravity and damping act against each other to within this part of gravity falls evenly.
 const UNBALANCED: f64 = 0.1;
+
+/// Bodies that a thread looks at, at least.
+const BODIES: usize = 64;
 
 /// Mass [kg] and momenta [kg m/s] of bodies that hang together.
 #[derive(Clone, Copy, Default)]
@@ -70,7 +75,7 @@ impl Hanging {
             };
             held.into_iter().for_each(|held| clusters[held].is_held = true);
         }
-        for (number, cluster) in clusters.iter_mut().enumerate() {
+        clusters.par_iter_mut().with_min_len(BODIES).enumerate().for_each(|(number, cluster)| {
             let body = numbering.body(number);
             if let BodyRef::Deformable(_) = body {
                 let body = &model.bodies[body.index()];
@@ -93,7 +98,7 @@ impl Hanging {
                 cluster.momentum = (state.rigid_bodies[body.index()].velocity + gained) * mass;
                 cluster.expected = gravity * (dt * mass);
             }
-        }
+        });
         for number in 0..n {
             let root = sets.root(number);
             if root != number {

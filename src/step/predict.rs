@@ -2,7 +2,7 @@
 
 use crate::contact::generate::{Detection, End, SurfaceStep};
 use crate::geometry::Bvh;
-use crate::math::Vec3;
+use crate::math::{Vec3, fill_with};
 use crate::model::{Model, Params};
 
 /// Vertices may end this many contact tolerances from their predicted positions, and `EDGE_MARGIN` more where edges are
@@ -22,8 +22,7 @@ pub(crate) fn predict_positions(detection: &Detection, bvh: &mut Bvh, dv: &[Vec3
 /// Fits the boxes of the vertices to trajectories to `end`. `motions`: memory.
 pub(super) fn refit_about(bvh: &mut Bvh, step: &SurfaceStep, end: &End, tolerance: f64, motions: &mut Vec<Vec3>) {
     let (start, mesh) = (&step.start, &step.surfaces.mesh);
-    motions.clear();
-    motions.extend(end.x.iter().zip(start).map(|(x1, x0)| x1 - x0));
+    fill_with(motions, start.len(), |vertex| end.x[vertex] - start[vertex]);
     bvh.refit(mesh, start, motions, MARGIN * tolerance, EDGE_MARGIN * tolerance);
     bvh.follow_nodes(&end.node_motions());
 }

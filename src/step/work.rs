@@ -15,6 +15,9 @@ use crate::math::Vec3;
 use crate::memory::Pool;
 use crate::model::Model;
 
+/// Islands that a thread begins with, at least.
+const ISLANDS: usize = 64;
+
 #[derive(Default)]
 pub struct Work {
     /// Velocity changes of all unknowns [m/s], [rad/s]: where the solve starts, and what it finds.
@@ -67,12 +70,12 @@ impl Work {
     pub fn assign_contacts(&mut self, detection: &Detection, is_first: bool) {
         let Self { dv, islands, island_works: works, found, .. } = self;
         works.resize_with(islands.list.len(), IslandWork::default);
-        for (island, work) in islands.list.iter().zip(&mut *works) {
+        islands.list.par_iter().zip(&mut *works).with_min_len(ISLANDS).for_each(|(island, work)| {
             work.solved = None;
             work.contacts.clear();
             work.warm.clear();
             island.gather(dv, &mut work.dv);
-        }
+        });
         if !is_first {
             for contact in found.drain(..) {
                 if let Some(owner) = islands.owner(contact.bodies) {

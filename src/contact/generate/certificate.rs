@@ -17,7 +17,7 @@ use crate::elastic::registers::{LANES, store};
 use crate::elastic::rotation;
 use crate::geometry::Mesh;
 use crate::math::lanes::{Lanes, Matrix, times, transpose};
-use crate::math::{Mat3, Vec3};
+use crate::math::{Mat3, Vec3, fill_with};
 use crate::model::{Body, InjectivityProof, Model, State};
 
 /// The least eigenvalue of sym(R^T F) that is accepted: distances stay at least this part of those at rest.
@@ -80,10 +80,11 @@ impl InjectivityCertificate {
     /// Looks for proofs for the start of a step.
     pub fn start(&mut self, model: &Model, groups: &TetGroups, state: &State) {
         if self.proofs.iter().any(|proof| proof.is_recalled || proof.is_wanted()) {
-            take(&mut self.displacements, state.displacements.iter().copied());
+            take(&mut self.displacements, state, |node| state.displacements[node]);
         }
-        for (proof, body) in self.proofs.iter_mut().zip(&model.bodies) {
-            let holds = |rotation: &Mat3| is_monotone(groups, body, &self.displacements, rotation);
+        let Self { proofs, displacements } = self;
+        proofs.par_iter_mut().zip(&model.bodies).for_each(|(proof, body)| {
+            let holds = |rotation: &Mat3| is_monotone(groups, body, displacements, rotation);
             // A body may have been put elsewhere.
             if std::mem::take(&mut proof.is_recalled) && proof.known.rotation.is_some_and(|rotation| !holds(&rotation)) {
                 proof.known = UNKNOWN;
@@ -92,7 +93,7 @@ impl InjectivityCertificate {
                 proof.known = InjectivityProof { rotation: Some(mean_rotation(body, state)).filter(holds), age: 0 };
             }
             proof.known.age = proof.known.age.saturating_add(1);
-        }
+        });
     }
 
     /// Of each body, whether it cannot touch itself.
@@ -106,23 +107,23 @@ impl InjectivityCertificate {
         if self.is_certified().all(|is_certified| !is_certified) {
             return false;
         }
-        let moved = state.displacements.iter().zip(&state.velocities).zip(dv).map(|((u, v), dv)| u + (v + dv) * dt);
-        take(&mut self.displacements, moved);
-        let mut lost = vec![];
-        for (b, (proof, body)) in self.proofs.iter_mut().zip(&model.bodies).enumerate() {
-            let Some(rotation) = &proof.known.rotation else { continue };
-            if is_monotone(groups, body, &self.displacements, rotation) {
-                continue;
+        take(&mut self.displacements, state, |node| state.displacements[node] + (state.velocities[node] + dv[node]) * dt);
+        let Self { proofs, displacements } = self;
+        let is_lost = |(b, (proof, body)): (usize, (&mut Proof, &Body))| {
+            let rotation = proof.known.rotation.as_ref()?;
+            if is_monotone(groups, body, displacements, rotation) {
+                return None;
             }
             let rotation = mean_rotation(body, state);
-            proof.known.rotation = is_monotone(groups, body, &self.displacements, &rotation).then_some(rotation);
-            lost.push(b);
-        }
+            proof.known.rotation = is_monotone(groups, body, displacements, &rotation).then_some(rotation);
+            Some(b)
+        };
+        let lost: Vec<usize> = proofs.par_iter_mut().zip(&model.bodies).enumerate().filter_map(is_lost).collect();
         if lost.is_empty() {
             return false;
         }
         // Another rotation must hold at the start, too.
-        take(&mut self.displacements, state.displacements.iter().copied());
+        take(&mut self.displacements, state, |node| state.displacements[node]);
         let mut is_lost = false;
         for b in lost {
             let (proof, body) = (&mut self.proofs[b].known, &model.bodies[b]);
@@ -140,9 +141,11 @@ impl Proof {
     }
 }
 
-fn take(displacements: &mut Vec<[f64; 4]>, of: impl Iterator<Item = Vec3>) {
-    displacements.clear();
-    displacements.extend(of.map(|u| [u.x, u.y, u.z, 0.0]));
+fn take(displacements: &mut Vec<[f64; 4]>, state: &State, of: impl Fn(usize) -> Vec3 + Sync) {
+    fill_with(displacements, state.displacements.len(), |node| {
+        let u = of(node);
+        [u.x, u.y, u.z, 0.0]
+    });
 }
 
 fn mean_rotation(body: &Body, state: &State) -> Mat3 {

@@ -8,7 +8,7 @@ use crate::body::BodyRef;
 use crate::contact::JacobianEntry;
 use crate::contact::islands::Island;
 use crate::geometry::NodeMotions;
-use crate::math::{Isometry, Vec3};
+use crate::math::{Isometry, Vec3, fill_with, parts_mut, split_mut};
 use crate::memory::Pool;
 use crate::model::{Mobility, Model, State, StepSpan};
 use crate::sparse::Segment;
@@ -112,8 +112,7 @@ impl<'a> SurfaceStep<'a> {
     pub fn new(model: &'a Model, surfaces: &'a Surfaces, state: &'a State, span: StepSpan, memory: SurfaceMemory) -> Self {
         let SurfaceMemory { mut start, mut scripted, mut rows, mut idle_ends } = memory;
         start.resize(surfaces.mesh.body.len(), Vec3::zeros());
-        rows.clear();
-        rows.extend(state.displacements.iter().map(row_of));
+        fill_with(&mut rows, state.displacements.len(), |node| row_of(&state.displacements[node]));
         let collision = &model.collision;
         let soft = &mut start[..collision.n_vertices()];
         let parts = (soft.par_chunks_mut(VERTICES), surfaces.rest.par_chunks(VERTICES));
@@ -121,7 +120,7 @@ impl<'a> SurfaceStep<'a> {
         (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {
             Arch::new().dispatch(Displace { x, from, nodes, weights, rows: &rows, first: 0, factor: 1.0 });
         });
-        scripted.clone_from(&start);
+        fill_with(&mut scripted, start.len(), |vertex| start[vertex]);
         let (script_start, script_end) = (state.script_time(), state.script_time() + span.script);
         for (k, (carrier, local)) in (model.collision.n_vertices()..).zip(&surfaces.carried_vertices) {
             let (place, local) = (carrier.index(), nalgebra::Point3::from(*local));
@@ -155,18 +154,22 @@ impl<'a> SurfaceStep<'a> {
         let EndMemory { x: end, centers, bodies, velocities, .. } = &mut memory;
         let (model, before) = (self.model, &self.state.velocities);
         let collision = &model.collision;
-        velocities.clear();
-        for Segment { body, unknowns, start } in island.deformable() {
-            let range = self.surfaces.features(*body).vertices.clone();
-            let changes = &dv[*start..start + unknowns.len()];
-            velocities.extend(before[unknowns.clone()].iter().zip(changes).map(|(v, dv)| row_of(&(v + dv))));
-            let (rows, first, factor) = (&velocities[*start..], unknowns.start, self.dt);
-            let parts = (end[range.clone()].par_chunks_mut(VERTICES), self.start[range.clone()].par_chunks(VERTICES));
+        let vertices = |segment: &Segment| self.surfaces.features(segment.body).vertices.clone();
+        velocities.resize(island.deformable().last().map_or(0, |last| last.places().end), Row::default());
+        let velocities_of = split_mut(velocities, island.deformable().iter().map(|segment| segment.unknowns.len()));
+        let ends = parts_mut(end, island.deformable().iter().map(vertices));
+        island.deformable().par_iter().zip(ends).zip(velocities_of).for_each(|((segment, end), rows)| {
+            let (range, unknowns) = (vertices(segment), &segment.unknowns);
+            for ((row, v), dv) in rows.iter_mut().zip(&before[unknowns.clone()]).zip(&dv[segment.places()]) {
+                *row = row_of(&(v + dv));
+            }
+            let (rows, first, factor) = (&*rows, unknowns.start, self.dt);
+            let parts = (end.par_chunks_mut(VERTICES), self.start[range.clone()].par_chunks(VERTICES));
             let of_nodes = (collision.nodes[range.clone()].par_chunks(VERTICES), collision.weights[range].par_chunks(VERTICES));
             (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {
                 Arch::new().dispatch(Displace { x, from, nodes, weights, rows, first, factor });
             });
-        }
+        });
         for Segment { body, start, .. } in island.rigid() {
             let r = body.index();
             let pose = self.pose_at_end(r, [&dv[*start], &dv[*start + 1]]);

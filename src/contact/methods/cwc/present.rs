@@ -99,6 +99,7 @@ fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
         let range = pattern.row_starts[rows.start] as usize..pattern.row_starts[rows.end] as usize;
         return Cow::Borrowed(&problem.system.a.blocks[range]);
     };
+    let first_edge = pattern.edges_of(rows).start;
     let row = |i: usize| {
         let diagonal = pattern.diagonals[i] as usize;
         let mut row: Vec<Mat3> = pattern
@@ -106,7 +107,7 @@ fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
             .map(|b| match b == diagonal {
                 true => Mat3::identity() * (damped * node_masses[i - rows.start]),
                 // The edge of each block, and after it the other way.
-                false => doubled(&edge_blocks[2 * pattern.block_edges[b] as usize + usize::from(b < diagonal)]),
+                false => doubled(&edge_blocks[2 * (pattern.block_edges[b] as usize - first_edge) + usize::from(b < diagonal)]),
             })
             .collect();
         let own = diagonal - pattern.row(i).start;
