@@ -67,15 +67,28 @@ pub fn fill_with<T: Default + Clone + Send>(v: &mut Vec<T>, n: usize, of: impl F
     v.par_iter_mut().with_min_len(FILLED).enumerate().for_each(|(i, v)| *v = of(i));
 }
 
-/// The parts of `v` in these ranges, which ascend.
-pub fn parts_mut<T>(v: &mut [T], ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<&mut [T]> {
-    let (mut rest, mut start, mut parts) = (v, 0, vec![]);
-    for range in ranges {
-        let (part, after) = rest.split_at_mut(range.start - start).1.split_at_mut(range.len());
-        parts.push(part);
-        (rest, start) = (after, range.end);
+/// Hands each of `items` to `each` with its part of `v`, halves of them to different threads. Their ranges ascend; `v`
+/// begins at place `first`.
+pub fn for_each_part<I: Sync, T: Send>(
+    items: &[I],
+    range_of: &(impl Fn(&I) -> Range<usize> + Sync),
+    (first, v): (usize, &mut [T]),
+    each: &(impl Fn(&I, &mut [T]) + Sync),
+) {
+    let [front, .., back] = items else {
+        return items.iter().for_each(|item| each(item, part_of(v, first, range_of(item))));
+    };
+    if range_of(back).end - range_of(front).start <= FILLED {
+        return items.iter().for_each(|item| each(item, part_of(v, first, range_of(item))));
     }
-    parts
+    let (items, items_after) = items.split_at(items.len() / 2);
+    let middle = range_of(&items_after[0]).start;
+    let (v, after) = v.split_at_mut(middle - first);
+    rayon::join(|| for_each_part(items, range_of, (first, v), each), || for_each_part(items_after, range_of, (middle, after), each));
+}
+
+fn part_of<T>(v: &mut [T], first: usize, range: Range<usize>) -> &mut [T] {
+    &mut v[range.start - first..range.end - first]
 }
 
 /// A vector on disk: its three components.
@@ -90,5 +103,36 @@ pub mod components {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec3, D::Error> {
         <[f64; 3]>::deserialize(deserializer).map(Vec3::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_has_its_own_part() {
+        // Some short, some longer than what a thread takes, none of the places between them.
+        let starts = (0..40).map(|k: usize| 100 * k * k);
+        let ranges: Vec<Range<usize>> = starts.map(|start| start..start + start % 7 + 50).collect();
+        let mut v = vec![0u32; ranges.last().unwrap().end];
+        for_each_part(&ranges, &Range::clone, (0, &mut v), &|range, part| {
+            assert_eq!(part.len(), range.len());
+            part.iter_mut().for_each(|v| *v += range.start as u32 + 1);
+        });
+        for (place, v) in v.iter().enumerate() {
+            let owner = ranges.iter().find(|range| range.contains(&place));
+            assert_eq!(*v, owner.map_or(0, |range| range.start as u32 + 1), "{place}");
+        }
+        for_each_part(&ranges[..0], &Range::clone, (0, &mut v), &|_, _| unreachable!("there is nothing"));
+    }
+
+    #[test]
+    fn all_items_are_filled() {
+        let mut v = vec![7; 3];
+        fill_with(&mut v, 20_000, |i| 2 * i);
+        assert!(v.len() == 20_000 && v.iter().enumerate().all(|(i, v)| *v == 2 * i));
+        fill_with(&mut v, 2, |i| i + 1);
+        assert_eq!(v, [1, 2]);
     }
 }

@@ -37,6 +37,8 @@ pub struct Matrix {
     edge_blocks: Vec<Mat3>,
     /// The deformable bodies whose rows are there in this step.
     assembled: Vec<bool>,
+    /// Memory of those that are not yet, and of their tets.
+    due: (Vec<usize>, Vec<Range<usize>>),
 }
 
 /// An iterate of a step as the element pass takes it, if there is one.
@@ -75,14 +77,6 @@ impl IterateMemory {
         let Self { is_there, is_first, changes, damped, .. } = self;
         is_there.then_some(Iterate { changes, damped, is_first: *is_first })
     }
-}
-
-/// The deformable bodies of some islands whose rows are not there yet, ascending; they will be.
-fn missing<'i>(assembled: &mut [bool], islands: impl Iterator<Item = &'i Island>) -> Vec<usize> {
-    let bodies = islands.flat_map(Island::deformable).map(|segment| segment.body.index());
-    let mut missing: Vec<usize> = bodies.filter(|body| !std::mem::replace(&mut assembled[*body], true)).collect();
-    missing.sort_unstable();
-    missing
 }
 
 impl Matrix {
@@ -133,16 +127,21 @@ impl Matrix {
 
     /// The rows of the deformable bodies of some islands in f64, the rigid bodies and springs; unless they are there.
     pub fn assemble_double<'i>(&mut self, step: &StepInputs, islands: impl Iterator<Item = &'i Island>) {
-        let bodies = missing(&mut self.assembled, islands);
         let StepInputs { model, groups, params, .. } = *step;
-        let Self { rotations, motions, iterate, elements: Elements { forces, tangents }, a, edge_blocks, .. } = self;
+        let Self { rotations, motions, iterate, elements, a, edge_blocks, assembled, due: (bodies, tets), .. } = self;
+        let Elements { forces, tangents } = elements;
+        bodies.clear();
+        let deformable = islands.flat_map(Island::deformable).map(|segment| segment.body.index());
+        bodies.extend(deformable.filter(|body| !std::mem::replace(&mut assembled[*body], true)));
+        bodies.sort_unstable();
         if !self.has_double_tangents && !bodies.is_empty() {
-            let tets: Vec<Range<usize>> = bodies.iter().map(|body| model.bodies[*body].tets.clone()).collect();
-            let about = PassAbout { iterate: iterate.of_pass(), only: Some(&tets) };
+            tets.clear();
+            tets.extend(bodies.iter().map(|body| model.bodies[*body].tets.clone()));
+            let about = PassAbout { iterate: iterate.of_pass(), only: Some(tets) };
             groups.pass_about::<_, false>(rotations, motions, about, params.time_step, forces, tangents);
         }
         if !bodies.is_empty() || !self.is_linked {
-            matrix_of(step.system(), &bodies, tangents, a, edge_blocks);
+            matrix_of(step.system(), bodies, tangents, a, edge_blocks);
         }
         self.is_linked = true;
     }

@@ -38,8 +38,7 @@ pub struct CpuBackend {
     islands: Vec<IslandScratch>,
     /// Matrices of the bodies of each island, while islands without contacts are solved.
     untouched: Vec<Vec<Box<BodySystem>>>,
-    /// The deformable bodies whose factors are turned to this step; empty before the first.
-    are_turned: Vec<bool>,
+    turned: Turned,
 }
 
 impl Default for CpuBackend {
@@ -58,7 +57,7 @@ impl CpuBackend {
             systems: vec![],
             islands: vec![],
             untouched: vec![],
-            are_turned: vec![],
+            turned: Turned::default(),
         }
     }
 
@@ -113,7 +112,7 @@ impl CpuBackend {
         if work.island_works.iter().all(|work| work.solved.is_some()) {
             return Ok(());
         }
-        let Self { matrix, rests, islands, methods, systems, are_turned, .. } = self;
+        let Self { matrix, rests, islands, methods, systems, turned, .. } = self;
         let has_rests = step.method == ContactMethod::Cwc;
         let has_fields = step.method == ContactMethod::Cr;
         report.stages.time("assembly", || {
@@ -121,14 +120,14 @@ impl CpuBackend {
                 rests.select(step.model, step.params, false, &step.loads.cancel);
             }
             let open = work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
-            let open: Vec<&Island> = open.map(|(island, _)| island).collect();
+            let open = open.map(|(island, _)| island);
             if has_rests {
-                turn(rests, are_turned, step, matrix, &open);
+                turned.follow(rests, step, matrix, open.clone());
             }
             let is_single = |island: &Island| has_rests && rests.are_single(step.params, island.deformable());
-            let double: Vec<&Island> = open.into_iter().filter(|island| !is_single(island)).collect();
-            if !double.is_empty() {
-                matrix.assemble_double(step, double.into_iter());
+            let mut double = open.filter(|island| !is_single(island)).peekable();
+            if double.peek().is_some() {
+                matrix.assemble_double(step, double);
             }
             matrix.link(step);
         });
@@ -162,7 +161,7 @@ impl Backend for CpuBackend {
     }
 
     fn begin(&mut self, step: &StepInputs, dv: &mut [Vec3], report: &mut StepReport) -> Result<(), StepError> {
-        self.are_turned.clear();
+        self.turned.are.clear();
         self.systems.iter_mut().flatten().for_each(|system| system.forget());
         // What touched will touch.
         let will_touch = !step.state.contacts.entries.is_empty() || !step.model.attachments.is_empty();
@@ -179,7 +178,7 @@ impl Backend for CpuBackend {
     }
 
     fn linearise(&mut self, step: &StepInputs, report: &mut StepReport) -> Result<(), StepError> {
-        self.are_turned.clear();
+        self.turned.are.clear();
         self.systems.iter_mut().flatten().for_each(|system| system.forget());
         self.matrix.linearise(step, false, true, &mut report.stages);
         Ok(())
@@ -215,18 +214,29 @@ impl Backend for CpuBackend {
     }
 }
 
-/// Turns the factors of the bodies of some islands to a step, unless they are.
-fn turn(rests: &mut RestPoses, are_turned: &mut Vec<bool>, step: &StepInputs, matrix: &Matrix, islands: &[&Island]) {
-    if are_turned.is_empty() {
-        rests.follow(step.model, step.params, step.state, &step.loads.cancel);
-        are_turned.resize(step.model.bodies.len(), false);
+/// The deformable bodies whose factors are turned to a step.
+#[derive(Default)]
+struct Turned {
+    /// Empty before the first.
+    are: Vec<bool>,
+    are_due: Vec<bool>,
+}
+
+impl Turned {
+    /// Turns the factors of the bodies of some islands, unless they are.
+    fn follow<'i>(&mut self, rests: &mut RestPoses, step: &StepInputs, matrix: &Matrix, islands: impl Iterator<Item = &'i Island>) {
+        let Self { are, are_due } = self;
+        if are.is_empty() {
+            rests.follow(step.model, step.params, step.state, &step.loads.cancel);
+            are.resize(step.model.bodies.len(), false);
+        }
+        are_due.clear();
+        are_due.resize(are.len(), false);
+        for body in islands.flat_map(Island::deformable).map(|segment| segment.body.index()) {
+            are_due[body] = !std::mem::replace(&mut are[body], true);
+        }
+        rests.turn_bodies(step.model, are_due, matrix.rotations());
     }
-    let mut are_due = vec![false; are_turned.len()];
-    for segment in islands.iter().flat_map(|island| island.deformable()) {
-        let body = segment.body.index();
-        are_due[body] = !std::mem::replace(&mut are_turned[body], true);
-    }
-    rests.turn_bodies(step.model, &are_due, matrix.rotations());
 }
 
 /// The matrices go to the islands of their bodies.

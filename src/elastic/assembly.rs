@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::elements::{CornerForces, CornerGradients, Forces, Precision, Tangents};
 use super::patches::EdgeBlock;
 use crate::element::{Element, Tet4};
-use crate::math::{Mat3, Vec3, parts_mut};
+use crate::math::{Mat3, Vec3, for_each_part};
 use crate::memory::Pages;
 use crate::model::{End, Model};
 use crate::model::{Grab, HeldPoint, Loads, Params, State};
@@ -158,12 +158,12 @@ pub fn matrix_of(inputs: SystemInputs, bodies: &[usize], tangents: &Tangents<f64
     let pattern = &model.pattern;
     edge_blocks.resize(pattern.edges.len(), Mat3::zeros());
     a.blocks.resize(pattern.n_blocks(), Mat3::zeros());
-    let nodes = || bodies.iter().map(|body| model.bodies[*body].nodes.clone());
-    let edges: Vec<Range<usize>> = nodes().map(|nodes| pattern.edges_of(&nodes)).collect();
-    let parts = parts_mut(edge_blocks, edges.iter().cloned());
-    edges.par_iter().zip(parts).for_each(|(edges, blocks)| {
+    let nodes_of = |body: &usize| model.bodies[*body].nodes.clone();
+    let edges_of = |body: &usize| pattern.edges_of(&nodes_of(body));
+    for_each_part(bodies, &edges_of, (0, edge_blocks), &|body, blocks| {
+        let first = edges_of(body).start;
         blocks.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, blocks)| {
-            Arch::new().dispatch(EdgeBlocks { model, tangents, first: edges.start + chunk * CHUNK, blocks });
+            Arch::new().dispatch(EdgeBlocks { model, tangents, first: first + chunk * CHUNK, blocks });
         });
     });
     let fill = |i: usize, part: &mut [Mat3]| {
@@ -180,10 +180,10 @@ pub fn matrix_of(inputs: SystemInputs, bodies: &[usize], tangents: &Tangents<f64
         }
         part[diagonal - first] = sum;
     };
-    let parts = parts_mut(&mut a.blocks, nodes().map(|nodes| pattern.blocks_of(&nodes)));
-    bodies.par_iter().zip(parts).for_each(|(body, blocks)| fill_rows(pattern, model.bodies[*body].nodes.clone(), blocks, &fill));
+    let blocks_of = |body: &usize| pattern.blocks_of(&nodes_of(body));
+    for_each_part(bodies, &blocks_of, (0, &mut a.blocks), &|body, blocks| fill_rows(pattern, nodes_of(body), blocks, &fill));
     link(inputs, a);
-    a.invert_diagonals_of(pattern, &model.fixed, nodes());
+    a.invert_diagonals_of(pattern, &model.fixed, bodies, nodes_of);
 }
 
 /// Hands each of the rows to `fill` with its blocks; halves of them to different threads.

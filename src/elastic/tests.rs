@@ -1,6 +1,7 @@
 //! The element pass against single numbers, and the gather of tangents.
 
 mod reshaped;
+mod some_bodies;
 
 use pulp::{Scalar, WithSimd};
 

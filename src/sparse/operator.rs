@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{CHUNK, Pattern, multiply};
-use crate::math::{Mat3, Vec3, parts_mut};
+use crate::math::{Mat3, Vec3, for_each_part};
 
 /// `factor * w w^T`, the same for x, y and z, with `w` given on twelve nodes: a spring on a point of the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,11 +85,17 @@ impl Operator {
 
     /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
     pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
-        self.invert_diagonals_of(pattern, fixed, std::iter::once(0..pattern.n_rows()));
+        self.invert_diagonals_of(pattern, fixed, &[0..pattern.n_rows()], Range::clone);
     }
 
-    /// The same of some rows of nodes alone, in ascending ranges, and of the rigid bodies.
-    pub fn invert_diagonals_of(&mut self, pattern: &Pattern, fixed: &[bool], rows: impl Iterator<Item = Range<usize>> + Clone) {
+    /// The same of the nodes of some items alone, whose rows ascend, and of the rigid bodies.
+    pub fn invert_diagonals_of<I: Sync>(
+        &mut self,
+        pattern: &Pattern,
+        fixed: &[bool],
+        items: &[I],
+        rows_of: impl Fn(&I) -> Range<usize> + Sync,
+    ) {
         self.invert_rigid(pattern.n_rows());
         let mut extra = vec![];
         for term in &self.rank_ones {
@@ -98,7 +104,6 @@ impl Operator {
             }
         }
         let (blocks, diagonals) = (&self.blocks, &pattern.diagonals);
-        let parts = parts_mut(&mut self.inverse_diagonals, rows.clone());
         let invert = |first: usize, inverses: &mut [Mat3]| {
             for (k, inverse) in inverses.iter_mut().enumerate() {
                 let i = first + k;
@@ -107,8 +112,9 @@ impl Operator {
                 *inverse = if fixed[i] { Mat3::zeros() } else { block.try_inverse().unwrap_or_else(Mat3::zeros) };
             }
         };
-        rows.zip(parts).collect::<Vec<_>>().into_par_iter().for_each(|(rows, part)| {
-            part.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| invert(rows.start + chunk * CHUNK, inverses));
+        for_each_part(items, &rows_of, (0, &mut self.inverse_diagonals), &|item, part| {
+            let first = rows_of(item).start;
+            part.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, inverses)| invert(first + chunk * CHUNK, inverses));
         });
     }
 }

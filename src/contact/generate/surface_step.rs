@@ -8,7 +8,7 @@ use crate::body::BodyRef;
 use crate::contact::JacobianEntry;
 use crate::contact::islands::Island;
 use crate::geometry::NodeMotions;
-use crate::math::{Isometry, Vec3, fill_with, parts_mut, split_mut};
+use crate::math::{Isometry, Vec3, fill_with, for_each_part};
 use crate::memory::Pool;
 use crate::model::{Mobility, Model, State, StepSpan};
 use crate::sparse::Segment;
@@ -154,16 +154,17 @@ impl<'a> SurfaceStep<'a> {
         let EndMemory { x: end, centers, bodies, velocities, .. } = &mut memory;
         let (model, before) = (self.model, &self.state.velocities);
         let collision = &model.collision;
-        let vertices = |segment: &Segment| self.surfaces.features(segment.body).vertices.clone();
-        velocities.resize(island.deformable().last().map_or(0, |last| last.places().end), Row::default());
-        let velocities_of = split_mut(velocities, island.deformable().iter().map(|segment| segment.unknowns.len()));
-        let ends = parts_mut(end, island.deformable().iter().map(vertices));
-        island.deformable().par_iter().zip(ends).zip(velocities_of).for_each(|((segment, end), rows)| {
-            let (range, unknowns) = (vertices(segment), &segment.unknowns);
-            for ((row, v), dv) in rows.iter_mut().zip(&before[unknowns.clone()]).zip(&dv[segment.places()]) {
+        let deformable = island.deformable();
+        velocities.resize(deformable.last().map_or(0, |last| last.places().end), Row::default());
+        for_each_part(deformable, &Segment::places, (0, velocities), &|segment, rows| {
+            for ((row, v), dv) in rows.iter_mut().zip(&before[segment.unknowns.clone()]).zip(&dv[segment.places()]) {
                 *row = row_of(&(v + dv));
             }
-            let (rows, first, factor) = (&*rows, unknowns.start, self.dt);
+        });
+        let vertices = |segment: &Segment| self.surfaces.features(segment.body).vertices.clone();
+        for_each_part(deformable, &vertices, (0, end), &|segment, end| {
+            let (range, first, factor) = (vertices(segment), segment.unknowns.start, self.dt);
+            let rows = &velocities[segment.start..];
             let parts = (end.par_chunks_mut(VERTICES), self.start[range.clone()].par_chunks(VERTICES));
             let of_nodes = (collision.nodes[range.clone()].par_chunks(VERTICES), collision.weights[range].par_chunks(VERTICES));
             (parts, of_nodes).into_par_iter().for_each(|((x, from), (nodes, weights))| {

@@ -31,6 +31,7 @@ pub struct Anticipation {
     /// The residual may stay at this part of the first one.
     relative_residual: f64,
     sweeps: GaussSeidel,
+    nodal: Nodal,
     base: Vec<Vec3>,
     impulses: Vec<Vec3>,
     cg: [Vec<Vec3>; 4],
@@ -46,7 +47,8 @@ impl Default for Anticipation {
 }
 
 impl RowSolver for Anticipation {
-    fn begin(&mut self, _: &Problem, _: &[Vec3]) {
+    fn begin(&mut self, problem: &Problem, _: &[Vec3]) {
+        self.sweeps.take(&problem.system);
         (self.bound, self.iterations) = (None, 0);
     }
 
@@ -68,6 +70,7 @@ impl Anticipation {
         Self {
             relative_residual,
             sweeps: GaussSeidel::default(),
+            nodal: Nodal::default(),
             base: vec![],
             impulses: vec![],
             cg: Default::default(),
@@ -79,11 +82,11 @@ impl Anticipation {
     /// Sweeps until forces and velocities are within their tolerances; returns the residual [kg m/s], and false if the
     /// iterations do not suffice.
     fn iterate(&mut self, problem: &Problem, contacts: &[Constraint], p: &mut [Vec3], dv: &mut [Vec3]) -> (f64, bool) {
-        let Self { relative_residual, sweeps, base, impulses, iterations, .. } = self;
+        let Self { relative_residual, sweeps, nodal, base, impulses, iterations, .. } = self;
         let tolerance = ACCEPTED * problem.tolerance;
         let blocks = problem.own_compliances(contacts);
         let scales: Vec<Scale> = blocks.iter().map(Scale::new).collect();
-        let mut nodal = Nodal::new(problem, contacts, &laws(contacts), &blocks);
+        nodal.take(problem, contacts, &laws(contacts), &blocks);
         let inverses: Vec<&Mat3> = problem.system.inverse_diagonals().collect();
         impulses.clear();
         impulses.resize(dv.len(), Vec3::zeros());

@@ -15,15 +15,23 @@ use crate::math::{Mat3, Vec3};
 const ROW_WORK: usize = 1500;
 const ENTRY_WORK: usize = 250;
 
-/// Groups of contacts that share nodes, each with a copy of its rows, close together in memory.
-#[derive(Debug)]
-pub struct Nodal<'a> {
+/// Groups of contacts that share nodes, each with a copy of its rows, close together in memory, which is kept.
+#[derive(Debug, Default)]
+pub struct Nodal {
+    /// Those in use come first.
     groups: Vec<Group>,
+    n_groups: usize,
     /// Sweeps end once it is cancelled: nobody takes their forces then.
-    cancel: &'a CancelToken,
+    cancel: CancelToken,
+    classes: DisjointSets,
+    /// The first contact on each unknown.
+    first_on: Vec<u32>,
+    /// The contacts, by class, and the parts of that list.
+    order: Vec<(u32, u32)>,
+    members: Vec<Range<usize>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Group {
     rows: Vec<Row>,
     /// Entries of all rows; their unknowns are places among those of the group.
@@ -51,41 +59,62 @@ struct Row {
     give: Vec3,
 }
 
-impl<'a> Nodal<'a> {
-    /// `blocks`: of each contact what it moves by its own force [m/N].
-    pub fn new(problem: &Problem<'a>, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
+impl Nodal {
+    #[cfg(test)]
+    pub fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) -> Self {
+        let mut nodal = Self::default();
+        nodal.take(problem, contacts, laws, blocks);
+        nodal
+    }
+
+    /// Takes rows; `blocks`: of each contact what it moves by its own force [m/N].
+    pub fn take(&mut self, problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3]) {
+        let Self { groups, n_groups, cancel, classes, first_on, order, members } = self;
+        *cancel = problem.cancel.clone();
         // Contacts are joined with the first one on each of their unknowns.
-        let mut classes = DisjointSets::new(contacts.len());
-        let mut first_on = vec![usize::MAX; problem.system.len()];
+        classes.reset(contacts.len());
+        first_on.clear();
+        first_on.resize(problem.system.len(), u32::MAX);
         for (k, contact) in contacts.iter().enumerate() {
             for entry in &contact.row.entries {
                 match &mut first_on[problem.place(entry.unknown())] {
-                    none if *none == usize::MAX => *none = k,
+                    none if *none == u32::MAX => *none = k as u32,
                     other => {
-                        classes.join(k, *other);
+                        classes.join(k, *other as usize);
                     }
                 }
             }
         }
-        let mut members: Vec<Vec<usize>> = vec![vec![]; contacts.len()];
-        (0..contacts.len()).for_each(|k| members[classes.root(k)].push(k));
-        members.retain(|members| !members.is_empty());
-        let groups = members.par_iter().map(|members| Group::new(problem, contacts, laws, blocks, members)).collect();
-        Self { groups, cancel: problem.cancel }
+        order.clear();
+        order.extend((0..contacts.len()).map(|k| (classes.root(k) as u32, k as u32)));
+        order.sort_unstable();
+        members.clear();
+        members.extend(order.chunk_by(|a, b| a.0 == b.0).scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end - chunk.len()..*end)
+        }));
+        *n_groups = members.len();
+        groups.resize_with(groups.len().max(members.len()), Group::default);
+        let order = &*order;
+        groups
+            .par_iter_mut()
+            .zip(members)
+            .for_each(|(group, members)| group.take(problem, contacts, laws, blocks, &order[members.clone()]));
     }
 
     #[cfg(test)]
     pub fn n_groups(&self) -> usize {
-        self.groups.len()
+        self.n_groups
     }
 
     /// Gauss-Seidel from the forces `p` [N] and the velocity changes `base` without contact forces, to and fro through
     /// each group until no force changes the motion of its contact by more than `tolerance` [m]. Returns the work of
     /// that [bytes].
     pub fn solve(&mut self, p: &mut [Vec3], base: &[Vec3], tolerance: f64, max_sweeps: usize) -> u64 {
-        let cancel = self.cancel;
-        let work = self.groups.par_iter_mut().map(|group| group.solve(p, base, tolerance, max_sweeps, cancel) * group.sweep_work()).sum();
-        for group in &self.groups {
+        let Self { groups, n_groups, cancel, .. } = self;
+        let work =
+            groups[..*n_groups].par_iter_mut().map(|group| group.solve(p, base, tolerance, max_sweeps, cancel) * group.sweep_work()).sum();
+        for group in &groups[..*n_groups] {
             group.rows.iter().zip(&group.forces).for_each(|(row, force)| p[row.contact as usize] = *force);
         }
         work
@@ -93,46 +122,48 @@ impl<'a> Nodal<'a> {
 
     /// Puts J^T p of the last solve [kg m/s] into the unknowns that contacts touch.
     pub fn put_impulses(&self, impulses: &mut [Vec3]) {
-        for group in &self.groups {
+        for group in &self.groups[..self.n_groups] {
             group.unknowns.iter().zip(&group.impulses).for_each(|(unknown, impulse)| impulses[*unknown as usize] = *impulse);
         }
     }
 
     /// Work of a sweep through all groups [bytes].
     pub fn sweep_work(&self) -> u64 {
-        self.groups.iter().map(Group::sweep_work).sum()
+        self.groups[..self.n_groups].iter().map(Group::sweep_work).sum()
     }
 }
 
 impl Group {
-    /// `members`: its contacts, in order.
-    fn new(problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3], members: &[usize]) -> Self {
-        let mut unknowns: Vec<u32> =
-            members.iter().flat_map(|k| &contacts[*k].row.entries).map(|entry| problem.place(entry.unknown()) as u32).collect();
+    /// Takes the rows of `members`, contacts in order.
+    fn take(&mut self, problem: &Problem, contacts: &[Constraint], laws: &[Law], blocks: &[Mat3], members: &[(u32, u32)]) {
+        let Self { rows, entries, unknowns, inverses, .. } = self;
+        let members = || members.iter().map(|(_, k)| *k as usize);
+        unknowns.clear();
+        unknowns.extend(members().flat_map(|k| &contacts[k].row.entries).map(|entry| problem.place(entry.unknown()) as u32));
         unknowns.sort_unstable();
         unknowns.dedup();
-        let mut entries = Vec::with_capacity(members.iter().map(|k| contacts[*k].row.entries.len()).sum());
-        let mut inverses = vec![Mat3::zeros(); unknowns.len()];
-        let mut row = |k: &usize| {
-            let contact = &contacts[*k];
+        inverses.clear();
+        inverses.resize(unknowns.len(), Mat3::zeros());
+        entries.clear();
+        rows.clear();
+        rows.extend(members().map(|k| {
+            let contact = &contacts[k];
             entries.extend(contact.row.entries.iter().map(|entry| {
                 let own = unknowns.partition_point(|u| (*u as usize) < problem.place(entry.unknown()));
                 inverses[own] = problem.system.a.inverse_diagonals[entry.unknown()];
                 entry.of(own as u32)
             }));
             Row {
-                contact: *k as u32,
+                contact: k as u32,
                 entries: entries.len() - contact.row.entries.len()..entries.len(),
-                law: laws[*k],
+                law: laws[k],
                 frame: contact.row.frame * problem.dt,
-                block: blocks[*k],
-                scale: Scale::new(&blocks[*k]),
+                block: blocks[k],
+                scale: Scale::new(&blocks[k]),
                 offset: contact.row.offset,
                 give: contact.law.compliance(),
             }
-        };
-        let rows = members.iter().map(&mut row).collect();
-        Self { rows, entries, unknowns, inverses, velocities: vec![], forces: vec![], impulses: vec![] }
+        }));
     }
 
     fn sweep_work(&self) -> u64 {
