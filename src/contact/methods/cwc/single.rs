@@ -23,6 +23,12 @@ const CLEAR_OF_ERROR: f64 = 0.03;
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
+/// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked for,
+/// they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than what the
+/// residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
+const UNMOVED: f64 = 0.1;
+const FINER: f64 = 0.1;
+const FINEST_LEFT: f64 = 1e-4;
 /// W~ is another compliance than that of the body where the error has grown in so many passes.
 const DIVERGED: u32 = 3;
 /// Nothing lies further from where it should be, in units of what the first pass and the deepest row have to move: where
@@ -89,7 +95,7 @@ impl Cwc {
         let (mut last_error, mut growths, first_pass) = (f64::INFINITY, 0, outcome.passes + 1);
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
-        let (mut tolerance, mut acceptable, mut part) = (accuracy, accuracy, PART);
+        let (mut tolerance, mut acceptable, mut part, mut finer) = (accuracy, accuracy, PART, 1.0f64);
         for passes_left in (0..*max_passes).rev() {
             if problem.must_end() {
                 outcome.exhausted = true;
@@ -100,6 +106,7 @@ impl Cwc {
                 if is_touched { elastic_part(problem, accuracy).min((CLEAR * accuracy).max(CLEAR_OF_ERROR * last_error)) } else { 0.0 };
             let affordable = problem.allowance.left() / correction_work.max(1);
             let iterations = affordable.clamp(LEAST_ITERATIONS, u64::from(MAX_ITERATIONS)) as u32;
+            let bound = finer * bound;
             let enough = Enough { left: bound / problem.dt, part, iterations, cancel: problem.cancel };
             let corrected = SingleParts::of(problem, load, dv, block_work)
                 .for_each(&|block, load, dv, work| correct(problem, block, load, dv, enough, work));
@@ -185,6 +192,9 @@ impl Cwc {
             // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
             let stalls = error > STALLED * std::mem::replace(&mut last_error, error);
             *failures += u32::from(!found.converged && (is_last || stalls));
+            if stalls && is_still && found.converged && moves < UNMOVED * error {
+                finer = (FINER * finer).max(FINEST_LEFT);
+            }
             // Neither the motion nor the forces change any more: another pass would be this one.
             let is_stuck = is_still && is_last && !found.converged && *p == *before;
             if is_stuck || (bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable) {
