@@ -37,6 +37,7 @@ pub struct CpuBackend {
     systems: Vec<Option<Box<BodySystem>>>,
     islands: Vec<IslandScratch>,
     /// Matrices of the bodies of each island, while islands without contacts are solved.
+    #[expect(clippy::vec_box, reason = "they go from list to list in each step")]
     untouched: Vec<Vec<Box<BodySystem>>>,
     turned: Turned,
 }

@@ -27,6 +27,7 @@ pub struct IslandScratch {
     /// Memory of a list of blocks.
     blocks: Vec<Block<'static>>,
     /// Matrices of the bodies of the island.
+    #[expect(clippy::vec_box, reason = "they go from list to list in each step")]
     pub systems: Vec<Box<BodySystem>>,
 }
 

@@ -85,7 +85,7 @@ impl Operator {
 
     /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
     pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
-        self.invert_diagonals_of(pattern, fixed, &[0..pattern.n_rows()], Range::clone);
+        self.invert_diagonals_of(pattern, fixed, &[()], |()| 0..pattern.n_rows());
     }
 
     /// The same of the nodes of some items alone, whose rows ascend, and of the rigid bodies.

@@ -94,8 +94,8 @@ impl Layout {
         layout
     }
 
-    /// Blocks (i, j) of the body's edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of zeros
-    /// stands behind all.
+    /// Blocks (i, j) of the body's edge e (i < j) come from the source 2 e, blocks (j, i) from 2 e + 1; a source of
+    /// zeros stands behind all.
     fn sliced(&self, pattern: &Pattern) -> SlicedPattern {
         let edges = pattern.edges_of(&self.range);
         let (none, zero) = (self.nodes.len() as u32, 2 * edges.len() as u32);

@@ -15,7 +15,7 @@ fn beams(n: usize) -> (Model, State) {
     for k in 0..n {
         let mut tets = shapes::box_tets(Vec3::new(1.0, 0.2, 0.2), [10, 3, 3]);
         tets.positions.iter_mut().for_each(|p| p.z += k as f64);
-        builder.soft_body(SoftBody::with_boundary_surface(&format!("beam {k}"), rubber(), tets));
+        builder.soft_body(SoftBody::with_boundary_surface(format!("beam {k}"), rubber(), tets));
     }
     let model = builder.build().unwrap();
     let mut state = State::initial(&model);

@@ -23,9 +23,9 @@ const CLEAR_OF_ERROR: f64 = 0.03;
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
-/// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked for,
-/// they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than what the
-/// residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
+/// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked
+/// for, they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than
+/// what the residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
 const UNMOVED: f64 = 0.1;
 const FINER: f64 = 0.1;
 const FINEST_LEFT: f64 = 1e-4;
