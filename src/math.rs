@@ -75,10 +75,11 @@ pub fn for_each_part<I: Sync, T: Send>(
     (first, v): (usize, &mut [T]),
     each: &(impl Fn(&I, &mut [T]) + Sync),
 ) {
-    let [front, .., back] = items else {
-        return items.iter().for_each(|item| each(item, part_of(v, first, range_of(item))));
+    let is_long = |items: &[I]| match items {
+        [front, .., back] => range_of(back).end - range_of(front).start > FILLED,
+        _ => false,
     };
-    if range_of(back).end - range_of(front).start <= FILLED {
+    if !is_long(items) {
         return items.iter().for_each(|item| each(item, part_of(v, first, range_of(item))));
     }
     let (items, items_after) = items.split_at(items.len() / 2);
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn each_item_has_its_own_part() {
-        // Some short, some longer than what a thread takes, none of the places between them.
+        // Together longer than what a thread takes; nothing has the places between them.
         let starts = (0..40).map(|k: usize| 100 * k * k);
         let ranges: Vec<Range<usize>> = starts.map(|start| start..start + start % 7 + 50).collect();
         let mut v = vec![0u32; ranges.last().unwrap().end];

@@ -205,8 +205,8 @@ impl RestPoses {
         later.or(bodies.get(body)?.as_ref())
     }
 
-    /// Makes the factors of this time step and of the later poses of `state`, and turns them by the rotations of the
-    /// tets.
+    /// Makes the factors of this time step and of the later poses of `state`, and turns those of all bodies.
+    #[cfg(test)]
     pub fn turn(&mut self, model: &Model, params: &Params, state: &State, tet_rotations: &[Quaternion], cancel: &CancelToken) {
         self.follow(model, params, state, cancel);
         self.turn_bodies(model, &vec![true; model.bodies.len()], tet_rotations);

@@ -83,12 +83,14 @@ impl Operator {
         }
     }
 
-    /// Inverts the diagonal blocks, once the blocks and rank-one terms of a step stand.
+    /// [`invert_diagonals_of`](Self::invert_diagonals_of) all nodes.
+    #[cfg(test)]
     pub fn invert_diagonals(&mut self, pattern: &Pattern, fixed: &[bool]) {
         self.invert_diagonals_of(pattern, fixed, &[()], |()| 0..pattern.n_rows());
     }
 
-    /// The same of the nodes of some items alone, whose rows ascend, and of the rigid bodies.
+    /// Inverts the diagonal blocks of the nodes of some items, whose rows ascend, and of the rigid bodies, once the
+    /// blocks and rank-one terms of a step stand.
     pub fn invert_diagonals_of<I: Sync>(
         &mut self,
         pattern: &Pattern,

@@ -96,8 +96,7 @@ fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
 fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
     let (pattern, rows) = (problem.system.pattern, &block.segment.unknowns);
     let Some(Single { edge_blocks, node_masses, damped, .. }) = block.single else {
-        let range = pattern.row_starts[rows.start] as usize..pattern.row_starts[rows.end] as usize;
-        return Cow::Borrowed(&problem.system.a.blocks[range]);
+        return Cow::Borrowed(&problem.system.a.blocks[pattern.blocks_of(rows)]);
     };
     let first_edge = pattern.edges_of(rows).start;
     let row = |i: usize| {
