@@ -229,11 +229,12 @@ fn register<M: ConstitutiveModel, S: Simd>(simd: S, model: &M, groups: &TetGroup
         q = remembered.follow(simd, &element, &gradient);
         q_end = Remembered { rotation: q, ..remembered }.follow(simd, &element, &end);
     }
-    let at = model.kinematics(&Deformation { gradient, rotation: rotation::matrices(&q), state });
-    let at_end = model.kinematics(&Deformation { gradient: end, rotation: rotation::matrices(&q_end), state });
-    let gain = model.energy(element.volume, &at_end) - model.energy(element.volume, &at);
+    let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
+    let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
+    let gain = model.energy_at(element.volume, &at_end) - model.energy_at(element.volume, &at);
     match damping {
         Some(damping) => {
+            let at = model.kinematics(&at);
             let change = model.differential(&at, &model.moduli(element.volume, &at), &rates);
             let part = way.time / damping.time_step;
             let before = groups.gradient(simd, g, k, damping.velocities);

@@ -92,6 +92,12 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     /// Energy of the volume [J].
     fn energy<S: Simd>(&self, volume: Lanes<S>, at: &Self::Kinematics<S>) -> Lanes<S>;
 
+    /// The same of a deformation of which nothing else is asked, which may take less than its kinematics.
+    #[inline(always)]
+    fn energy_at<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Lanes<S> {
+        self.energy(volume, &self.kinematics(at))
+    }
+
     /// First Piola-Kirchhoff stress times the volume [J]: the derivative of [`Self::energy`] by G.
     fn stress<S: Simd>(&self, volume: Lanes<S>, at: &Self::Kinematics<S>) -> Matrix<S>;
 
@@ -146,6 +152,12 @@ pub trait ConstitutiveModel: Copy + Send + Sync + 'static {
     fn without_volume_energy(&self) -> Self;
 
     fn volume_change<S: Simd>(&self, at: &Self::Kinematics<S>) -> VolumeChange<S>;
+
+    /// The value alone, of a deformation of which nothing else is asked.
+    #[inline(always)]
+    fn volume_change_at<S: Simd>(&self, at: &Deformation<S>) -> Lanes<S> {
+        self.volume_change(&self.kinematics(at)).value
+    }
 
     /// U, its slope and its curvature [J/m^3] at a volume change; a curvature that is negative is given as 0.
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3];

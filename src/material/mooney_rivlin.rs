@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
+use super::principal::{Invariants, Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
 use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
@@ -32,6 +32,12 @@ impl MooneyRivlinEnergy {
         [-(self.mu_1 + 2.0 * self.mu_2), self.lame.lambda - 2.0 * self.mu_2]
     }
 
+    #[inline(always)]
+    fn energy_of<S: Simd>(&self, of: &Invariants<S>) -> Lanes<S> {
+        let [value, ..] = logarithmic(self.numbers(), LEAST_J, of.volume);
+        of.squares * (0.5 * self.mu_1) + of.minors * (0.5 * self.mu_2) + value
+    }
+
     /// U, U', U''.
     #[inline(always)]
     fn volumetric<S: Simd>(&self, s: &Vector<S>) -> [Lanes<S>; 3] {
@@ -57,8 +63,13 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     #[inline(always)]
     fn energy<S: Simd>(&self, s: &Vector<S>) -> Lanes<S> {
-        let (c, [value, ..]) = (cofactors(s), self.volumetric(s));
-        (dot(s, s) + -3.0) * (0.5 * self.mu_1) + (dot(&c, &c) + -3.0) * (0.5 * self.mu_2) + value
+        let c = cofactors(s);
+        self.energy_of(&Invariants { squares: dot(s, s) + -3.0, minors: dot(&c, &c) + -3.0, volume: s[0] * s[1] * s[2] })
+    }
+
+    #[inline(always)]
+    fn energy_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<[Lanes<S>; 2]> {
+        Some([self.energy_of(of), of.volume * 0.0])
     }
 
     #[inline(always)]
@@ -91,6 +102,11 @@ impl StretchEnergy for MooneyRivlinEnergy {
     #[inline(always)]
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
         (s[0] * s[1] * s[2], cofactors(s))
+    }
+
+    #[inline(always)]
+    fn volume_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<Lanes<S>> {
+        Some(of.volume)
     }
 
     /// `lambda/2 (ln J)^2`.

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::principal::{Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
+use super::principal::{Invariants, Principal, StretchEnergy, cofactors, logarithmic, range_of_logarithmic};
 use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus, scaled, times_vector, transpose};
 
@@ -83,10 +83,16 @@ impl NeoHookeanEnergy {
         [log, log * self.lame.lambda + -self.lame.mu]
     }
 
+    /// `mu/2 (|s|^2 - 3) - mu ln J + lambda/2 (ln J)^2` of the first term's difference and J.
+    #[inline(always)]
+    fn energy_of<S: Simd>(&self, squares: Lanes<S>, j: Lanes<S>) -> Lanes<S> {
+        let log = j.max(LEAST_J).map(f64::ln);
+        squares * (0.5 * self.lame.mu) + log * (log * (0.5 * self.lame.lambda) + -self.lame.mu)
+    }
+
     #[inline(always)]
     fn energy_inside<S: Simd>(&self, s: &Vector<S>) -> Lanes<S> {
-        let [log, _] = self.logarithm(s);
-        (dot(s, s) + -3.0) * (0.5 * self.lame.mu) + log * (log * (0.5 * self.lame.lambda) + -self.lame.mu)
+        self.energy_of(dot(s, s) + -3.0, s[0] * s[1] * s[2])
     }
 
     /// `p_i = mu s_i + (lambda ln J - mu) / s_i` (D.70), with `a = 1 / s`.
@@ -237,6 +243,11 @@ impl StretchEnergy for NeoHookeanEnergy {
     }
 
     #[inline(always)]
+    fn energy_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<[Lanes<S>; 2]> {
+        Some([self.energy_of(of.squares, of.volume), -of.volume + LEAST_J])
+    }
+
+    #[inline(always)]
     fn gradient<S: Simd>(&self, s: &Vector<S>) -> Vector<S> {
         let (beyond, inside) = (Self::is_beyond(s), self.gradient_inside(s, &inverses(s)));
         if beyond.largest() <= 0.0 {
@@ -262,6 +273,11 @@ impl StretchEnergy for NeoHookeanEnergy {
     #[inline(always)]
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
         (s[0] * s[1] * s[2], cofactors(s))
+    }
+
+    #[inline(always)]
+    fn volume_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<Lanes<S>> {
+        Some(of.volume)
     }
 
     /// `lambda/2 (ln J)^2`.

@@ -4,7 +4,8 @@
 use pulp::Simd;
 
 use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange};
-use crate::math::lanes::{Lanes, Matrix, Vector, choose, dot, plus_identity, scaled, times, times_vector, transpose};
+use crate::math::lanes::cofactors as cofactors_of;
+use crate::math::lanes::{Lanes, Matrix, Vector, choose, contract, dot, plus_identity, scaled, times, times_vector, trace, transpose};
 use crate::math::singular::{Singular, of_eigenvalues};
 
 /// Energy density of an isotropic solid as a function of its principal stretches s, the signed singular values of F
@@ -21,6 +22,13 @@ pub trait StretchEnergy: Copy + Send + Sync + 'static {
     /// Psi(s) [J/m^3], zero at rest.
     fn energy<S: Simd>(&self, s: &Vector<S>) -> Lanes<S>;
 
+    /// Psi [J/m^3] by the invariants of F, and a number that is positive where only the stretches tell; of a model that
+    /// asks the stretches nearly everywhere, none.
+    #[inline(always)]
+    fn energy_by_invariants<S: Simd>(&self, _: &Invariants<S>) -> Option<[Lanes<S>; 2]> {
+        None
+    }
+
     /// p = dPsi/ds [Pa], the principal stresses.
     fn gradient<S: Simd>(&self, s: &Vector<S>) -> Vector<S>;
 
@@ -33,6 +41,12 @@ pub trait StretchEnergy: Copy + Send + Sync + 'static {
     /// The volume change theta and its derivative by the stretches.
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>);
 
+    /// The volume change by the invariants of F, where it is a function of them.
+    #[inline(always)]
+    fn volume_by_invariants<S: Simd>(&self, _: &Invariants<S>) -> Option<Lanes<S>> {
+        None
+    }
+
     /// See [`ConstitutiveModel::volume_energy`].
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3];
 
@@ -42,6 +56,37 @@ pub trait StretchEnergy: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn filtered<S: Simd>(eigenvalue: Lanes<S>) -> Lanes<S> {
         eigenvalue.abs()
+    }
+}
+
+/// The invariants of F = I + G, as differences from those at rest, so that small strains are not lost in what is large.
+#[derive(Clone, Copy, Debug)]
+pub struct Invariants<S: Simd> {
+    /// |F|^2 - 3, the sum of the squares of the stretches.
+    pub squares: Lanes<S>,
+    /// |cof F|^2 - 3, that of the squares of products of two stretches.
+    pub minors: Lanes<S>,
+    /// J, the product of the stretches.
+    pub volume: Lanes<S>,
+}
+
+impl<S: Simd> Invariants<S> {
+    #[inline(always)]
+    fn of(gradient: &Matrix<S>) -> Self {
+        let (cofactors, dilatation) = (cofactors_of(gradient), trace(gradient));
+        // cof F - I = tr(G) I - G^T + cof G
+        let mut change = cofactors;
+        for r in 0..3 {
+            for c in 0..3 {
+                change[r][c] = change[r][c] - gradient[c][r];
+            }
+            change[r][r] = change[r][r] + dilatation;
+        }
+        Self {
+            squares: dilatation * 2.0 + contract(gradient, gradient),
+            minors: trace(&change) * 2.0 + contract(&change, &change),
+            volume: dilatation + trace(&cofactors) + dot(&gradient[0], &cofactors[0]) + 1.0,
+        }
     }
 }
 
@@ -141,6 +186,18 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     }
 
     #[inline(always)]
+    fn energy_at<S: Simd>(&self, volume: Lanes<S>, at: &Deformation<S>) -> Lanes<S> {
+        let Some([energy, beyond]) = self.0.energy_by_invariants(&Invariants::of(&at.gradient)) else {
+            return self.energy(volume, &self.kinematics(at));
+        };
+        let energy = energy * volume;
+        if beyond.largest() <= 0.0 {
+            return energy;
+        }
+        beyond.choose(self.energy(volume, &self.kinematics(at)), energy)
+    }
+
+    #[inline(always)]
     fn stress<S: Simd>(&self, volume: Lanes<S>, at: &Singular<S>) -> Matrix<S> {
         at.out_of_frame(&diagonal(&scaled(&self.0.gradient(&at.values), volume)))
     }
@@ -223,6 +280,14 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
     }
 
     #[inline(always)]
+    fn volume_change_at<S: Simd>(&self, at: &Deformation<S>) -> Lanes<S> {
+        match self.0.volume_by_invariants(&Invariants::of(&at.gradient)) {
+            Some(value) => value,
+            None => self.volume_change(&self.kinematics(at)).value,
+        }
+    }
+
+    #[inline(always)]
     fn volume_energy<S: Simd>(&self, change: Lanes<S>) -> [Lanes<S>; 3] {
         self.0.volume_energy(change)
     }
@@ -232,7 +297,7 @@ impl<E: StretchEnergy> ConstitutiveModel for Principal<E> {
 /// as it is nearly everywhere.
 #[inline(always)]
 fn filtered<S: Simd>(h: &Matrix<S>, filter: impl Fn(Lanes<S>) -> Lanes<S>) -> Matrix<S> {
-    let cofactors = crate::math::lanes::cofactors(h);
+    let cofactors = cofactors_of(h);
     let size = h[0][0] + h[1][1] + h[2][2];
     let margins = [
         h[0][0] - size * LEAST_PART,

@@ -4,7 +4,7 @@
 use pulp::Simd;
 
 use super::corotational::quadratic;
-use super::principal::{Principal, StretchEnergy};
+use super::principal::{Invariants, Principal, StretchEnergy};
 use super::{Lame, Material, ValidRange};
 use crate::math::lanes::{Lanes, Matrix, Vector, dot};
 
@@ -52,6 +52,14 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
         (stress[0] * strain[0] + stress[1] * strain[1] + stress[2] * strain[2]) * 0.5
     }
 
+    /// `tr E = (I_1 - 3) / 2`, and `4 |E|^2 = |C|^2 - 2 tr C + 3` with `|C|^2 = I_1^2 - 2 I_2`.
+    #[inline(always)]
+    fn energy_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<[Lanes<S>; 2]> {
+        let (squares, minors) = (of.squares, of.minors);
+        let of_strain = squares * (squares + 4.0) - minors * 2.0;
+        Some([of_strain * (0.25 * self.lame.mu) + squares * squares * (0.125 * self.lame.lambda), squares * 0.0])
+    }
+
     #[inline(always)]
     fn gradient<S: Simd>(&self, s: &Vector<S>) -> Vector<S> {
         let [stress, _] = self.second_piola(s);
@@ -79,6 +87,11 @@ impl StretchEnergy for StVenantKirchhoffEnergy {
     #[inline(always)]
     fn volume_change<S: Simd>(&self, s: &Vector<S>) -> (Lanes<S>, Vector<S>) {
         ((dot(s, s) + -3.0) * 0.5, *s)
+    }
+
+    #[inline(always)]
+    fn volume_by_invariants<S: Simd>(&self, of: &Invariants<S>) -> Option<Lanes<S>> {
+        Some(of.squares * 0.5)
     }
 
     #[inline(always)]

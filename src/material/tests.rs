@@ -108,6 +108,36 @@ fn stress_is_the_derivative_of_energy() {
     }
 }
 
+/// Energy and volume change of a deformation, by its kinematics and without.
+struct InTwoWays<'a>(&'a Case);
+
+impl Visitor for InTwoWays<'_> {
+    type Output = [[f64; 2]; 2];
+
+    fn visit<M: ConstitutiveModel>(self, model: M) -> [[f64; 2]; 2] {
+        let volume = Lanes::from(2.0);
+        let of = |at: &Deformation<Scalar>| {
+            let known = model.kinematics(at);
+            let by_kinematics = [model.energy(volume, &known).into(), model.volume_change(&known).value.into()];
+            [by_kinematics, [model.energy_at(volume, at).into(), model.volume_change_at(at).into()]]
+        };
+        self.0.at(of)
+    }
+}
+
+#[test]
+fn energy_is_the_same_without_kinematics() {
+    let small = (0..12).map(|k| Case { g: random(k) * 1e-4, r: Mat3::identity() });
+    let cases: Vec<Case> = scrambled().into_iter().chain(at_rest()).chain(small).collect();
+    for material in materials() {
+        for case in &cases {
+            let [[energy, volume], [energy_at, volume_at]] = material.visit(InTwoWays(case));
+            assert!((energy - energy_at).abs() < 1e-13 * E * (1.0 + energy.abs() / E), "{material:?}: {energy:e}, {energy_at:e}");
+            assert!((volume - volume_at).abs() < 1e-13 * (1.0 + volume.abs()), "{material:?}: {volume:e}, {volume_at:e}");
+        }
+    }
+}
+
 #[test]
 fn the_tangent_is_the_derivative_of_stress() {
     for material in materials() {

@@ -298,6 +298,23 @@ impl Compliance {
         }
     }
 
+    /// The blocks (k, l) of a contact with itself and those after it, as they are stored; none where these share no body.
+    pub fn blocks_of(&self, k: usize) -> impl FnMut(usize) -> Option<Mat3> + '_ {
+        let (group, own) = self.row(k);
+        // Those that are asked for mostly stand next to each other.
+        let mut last = (0, 0..0);
+        move |l| {
+            if l <= k {
+                return (l == k).then(|| matrix(&self.diagonals[k]));
+            }
+            if !last.1.contains(&l) {
+                let (column, contacts) = self.columns(group).find(|(_, contacts)| contacts.contains(&l))?;
+                last = (column, contacts.clone());
+            }
+            Some(self.block(own + last.0 + 3 * (l - last.1.start), group.width))
+        }
+    }
+
     /// The stored block that begins at an entry.
     fn block(&self, at: usize, width: usize) -> Mat3 {
         Mat3::from_fn(|r, c| f64::from(self.entries[at + r * width + c]))

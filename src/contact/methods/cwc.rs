@@ -163,6 +163,7 @@ impl RowSolver for Cwc {
             block.secants.forget();
             (block.applied, block.growths, block.is_renewed, block.is_suspect) = (0, 0, false, false);
         }
+        self.assembly.forget();
         self.present.clear();
         self.counted.clear();
         self.counted.resize(dv.len(), false);
@@ -196,6 +197,7 @@ impl RowSolver for Cwc {
             }
             // Those with the rest pose do not count against the factor that is exact.
             self.failures = before;
+            self.assembly.forget();
         }
         self.present = present;
         if rows.is_empty() && !is_single && !solved.settled && !solved.exhausted {
@@ -304,6 +306,7 @@ impl Cwc {
             outcome.passes += 1;
             if is_touched && learns(block_work) {
                 store(contacts, p);
+                assembly.forget();
                 is_assembled = false;
                 continue;
             }

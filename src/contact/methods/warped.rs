@@ -1,6 +1,7 @@
 //! The warped compliance W~ = dt^2 C H A~^-1 H^T C^T of the contacts, A~^-1 = R A0^-1 R^T with the rest pose A0 and the
 //! rotations R of the nodes (`contact-study.md` 4).
 
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
 use crate::sparse::Requested;
+use kept::{Kept, fill_unknown};
 
 /// Most nodes of a large body that stand for the region of a spring.
 const REPRESENTATIVES: usize = 256;
@@ -105,9 +107,18 @@ pub(super) struct Scratch {
     touched: Vec<(Vec<u32>, Requested)>,
     bodies: Vec<[Option<u32>; 2]>,
     motions: Pool<Vec<Option<Rows>>>,
+    kept: Kept,
 }
 
-/// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island. `secants`: of each block.
+impl Scratch {
+    /// The next assembly is of other matrices or secants than the last one.
+    pub fn forget(&mut self) {
+        self.kept.forget();
+    }
+}
+
+/// Puts the contacts in order, by island, then by pair of bodies, and fills W~ of each island; what is known of the last
+/// assembly, unless that is [forgotten](Scratch::forget), stays. `secants`: of each block.
 pub(super) fn assemble<'a>(
     problem: &Problem,
     contacts: &mut [Constraint],
@@ -116,7 +127,8 @@ pub(super) fn assemble<'a>(
     scratch: &mut Scratch,
 ) {
     let blocks = problem.blocks;
-    let Scratch { parts, links, order, part_pairs, pair_of, jacobian, touched, bodies, motions } = scratch;
+    let Scratch { parts, links, order, part_pairs, pair_of, jacobian, touched, bodies, motions, kept } = scratch;
+    kept.take(islands, jacobian);
     // Blocks are in the order of their bodies.
     let n_blocks = blocks.len();
     find_places(problem, contacts, parts, links, order);
@@ -169,7 +181,8 @@ pub(super) fn assemble<'a>(
     }
     islands.truncate(n_islands);
     let secant_motions = SecantMotions::new(problem, contacts, secants);
-    let (part_pairs, jacobian, columns) = (&part_pairs[..], &*jacobian, &touched[..]);
+    kept.find(contacts, order, jacobian);
+    let (part_pairs, jacobian, columns, known) = (&part_pairs[..], &*jacobian, &touched[..], &*kept);
     islands.par_iter_mut().for_each(|ContactIsland { contacts: range, compliance }| {
         let first = range.start;
         compliance.assemble(&bodies[range.clone()], |k, columns_of_w, out| {
@@ -177,23 +190,33 @@ pub(super) fn assemble<'a>(
             if problem.cancel.has_been_cancelled() {
                 return;
             }
-            let mut memory = motions.take().unwrap_or_default();
-            Arch::new().dispatch(FillBlocks {
-                problem,
-                columns,
-                jacobian,
-                own: (&part_pairs[pair_of[first + k]], first + k),
-                other: (&part_pairs[pair_of[first + columns_of_w.start]], first + columns_of_w.start),
-                motions: &mut memory,
-                out,
+            let known_block = known.blocks_of(first + k);
+            let columns_of_w = first + columns_of_w.start..first + columns_of_w.end;
+            fill_unknown(columns_of_w, out, known_block, |columns_of_w, out| {
+                let mut memory = motions.take().unwrap_or_default();
+                Arch::new().dispatch(FillBlocks {
+                    problem,
+                    columns,
+                    jacobian,
+                    own: (&part_pairs[pair_of[first + k]], first + k),
+                    other: (&part_pairs[pair_of[columns_of_w.start]], columns_of_w.start),
+                    motions: &mut memory,
+                    out,
+                });
+                motions.put(memory);
+                secant_motions.add(first + k, columns_of_w.clone(), out);
+                if columns_of_w.contains(&(first + k)) {
+                    out[first + k - columns_of_w.start] += Mat3::from_diagonal(&contacts[first + k].law.compliance());
+                }
             });
-            motions.put(memory);
-            secant_motions.add(first + k, first + columns_of_w.start..first + columns_of_w.end, out);
-            if columns_of_w.contains(&k) {
-                out[k - columns_of_w.start] += Mat3::from_diagonal(&contacts[first + k].law.compliance());
-            }
         });
     });
+    let is_complete = !problem.cancel.has_been_cancelled()
+        && blocks
+            .iter()
+            .zip(&*touched)
+            .all(|(block, (nodes, requested))| block.rest.is_none() || nodes.is_empty() || requested.is_complete);
+    kept.remember(contacts, order, islands, is_complete);
     touched.iter_mut().for_each(|(_, requested)| requested.clear());
 }
 

@@ -126,13 +126,14 @@ fn gain<M: ConstitutiveModel, S: Simd, const N: usize, const P: usize>(
             *state = load(simd, |lane| way.states[n_tets + of.part.rows.start + of.tet(lane, p) * of.part.rows_of_tet + row]);
         }
         let v = of.number(simd, &of.group.volumes[p]);
-        let at = deviatoric.kinematics(&Deformation { gradient, rotation: rotation::matrices(&q), state });
-        let at_end = deviatoric.kinematics(&Deformation { gradient: end, rotation: rotation::matrices(&q_end), state });
-        gain = gain + (deviatoric.energy(v, &at_end) - deviatoric.energy(v, &at));
-        let here = model.volume_change(&at);
+        let at = Deformation { gradient, rotation: rotation::matrices(&q), state };
+        let at_end = Deformation { gradient: end, rotation: rotation::matrices(&q_end), state };
+        gain = gain + (deviatoric.energy_at(v, &at_end) - deviatoric.energy_at(v, &at));
         volume = volume + v;
-        changes = [here.value.mul_add(v, changes[0]), model.volume_change(&at_end).value.mul_add(v, changes[1])];
+        changes = [model.volume_change_at(&at).mul_add(v, changes[0]), model.volume_change_at(&at_end).mul_add(v, changes[1])];
         if damping.is_some() {
+            let at = deviatoric.kinematics(&at);
+            let here = model.volume_change(&at);
             let stress = deviatoric.differential(&at, &deviatoric.moduli(v, &at), &rates);
             for (k, rates) in [Patch::<N, P>::gradient(&gradients, &before), rates].into_iter().enumerate() {
                 for row in 0..3 {
