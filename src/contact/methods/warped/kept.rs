@@ -62,6 +62,12 @@ impl Kept {
         }));
     }
 
+    /// How many contacts of the present assembly have kept their rows.
+    #[cfg(test)]
+    pub fn n_kept(&self) -> usize {
+        self.numbers.iter().flatten().count()
+    }
+
     /// The blocks of one contact with others, those that are as they were.
     pub fn blocks_of(&self, contact: usize) -> impl FnMut(usize) -> Option<Mat3> + '_ {
         let own = self.numbers[contact].map(|number| (number, &self.islands[self.contacts[number as usize].island as usize]));

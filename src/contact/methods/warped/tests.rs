@@ -147,7 +147,36 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
     let mut islands = vec![];
     assemble(&problem, &mut contacts, std::iter::empty(), &mut islands, &mut Scratch::default());
     let stored = islands[0].compliance.to_dense();
+    check_renewals(&problem, &contacts);
     ([exact, stored].map(|found| (found - &wanted).amax() / wanted.amax()), islands[0].compliance.n_entries())
+}
+
+/// Where few rows change, W~ is what it were if nothing was kept.
+fn check_renewals(problem: &Problem, contacts: &[Constraint]) {
+    let n = contacts.len();
+    let mut scratch = Scratch::default();
+    let mut islands = vec![];
+    let mut check = |contacts: &[Constraint], n_kept: usize, scratch: &mut Scratch| {
+        let [mut contacts, mut again] = [contacts.to_vec(), contacts.to_vec()];
+        assemble(problem, &mut contacts, std::iter::empty(), &mut islands, scratch);
+        assert_eq!(scratch.kept.n_kept(), n_kept);
+        let mut new = vec![];
+        assemble(problem, &mut again, std::iter::empty(), &mut new, &mut Scratch::default());
+        let dense = |islands: &[ContactIsland]| islands.iter().map(|island| island.compliance.to_dense()).collect::<Vec<_>>();
+        assert!(dense(&islands) == dense(&new) && contacts.iter().map(Constraint::id).eq(again.iter().map(Constraint::id)));
+    };
+    check(contacts, 0, &mut scratch);
+    check(contacts, n, &mut scratch);
+    // One has another row, one is no more, and comes back.
+    let mut renewed = contacts.to_vec();
+    renewed[n / 2].row.frame = nalgebra::Rotation3::new(Vec3::new(0.1, 0.2, -0.3)).into_inner() * renewed[n / 2].row.frame;
+    check(&renewed, n - 1, &mut scratch);
+    let taken = renewed.remove(n / 3);
+    check(&renewed, n - 1, &mut scratch);
+    renewed.push(taken);
+    check(&renewed, n - 1, &mut scratch);
+    scratch.forget();
+    check(&renewed, 0, &mut scratch);
 }
 
 /// `contact-study.md` 8, fact 1.
