@@ -34,14 +34,14 @@ impl MooneyRivlinEnergy {
 
     #[inline(always)]
     fn energy_of<S: Simd>(&self, of: &Invariants<S>) -> Lanes<S> {
-        let [value, ..] = logarithmic(self.numbers(), LEAST_J, of.volume);
+        let [value, ..] = self.volumetric(of.volume);
         of.squares * (0.5 * self.mu_1) + of.minors * (0.5 * self.mu_2) + value
     }
 
     /// U, U', U''.
     #[inline(always)]
-    fn volumetric<S: Simd>(&self, s: &Vector<S>) -> [Lanes<S>; 3] {
-        logarithmic(self.numbers(), LEAST_J, s[0] * s[1] * s[2])
+    fn volumetric<S: Simd>(&self, j: Lanes<S>) -> [Lanes<S>; 3] {
+        logarithmic(self.numbers(), LEAST_J, j)
     }
 }
 
@@ -74,7 +74,7 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     #[inline(always)]
     fn gradient<S: Simd>(&self, s: &Vector<S>) -> Vector<S> {
-        let (c, [_, slope, _], squares) = (cofactors(s), self.volumetric(s), dot(s, s));
+        let (c, [_, slope, _], squares) = (cofactors(s), self.volumetric(s[0] * s[1] * s[2]), dot(s, s));
         let mut p = c;
         for i in 0..3 {
             p[i] = s[i] * ((squares - s[i] * s[i]) * self.mu_2 + self.mu_1) + slope * c[i];
@@ -84,7 +84,7 @@ impl StretchEnergy for MooneyRivlinEnergy {
 
     #[inline(always)]
     fn hessian<S: Simd>(&self, s: &Vector<S>) -> Matrix<S> {
-        let (c, [_, slope, curvature], squares) = (cofactors(s), self.volumetric(s), dot(s, s));
+        let (c, [_, slope, curvature], squares) = (cofactors(s), self.volumetric(s[0] * s[1] * s[2]), dot(s, s));
         let mut h = [c; 3];
         for i in 0..3 {
             for j in 0..3 {

@@ -79,14 +79,14 @@ impl NeoHookeanEnergy {
     /// ln J, and lambda ln J - mu, where J is at least [`LEAST_J`].
     #[inline(always)]
     fn logarithm<S: Simd>(&self, s: &Vector<S>) -> [Lanes<S>; 2] {
-        let log = (s[0] * s[1] * s[2]).max(LEAST_J).map(f64::ln);
+        let log = logarithm(s[0] * s[1] * s[2]);
         [log, log * self.lame.lambda + -self.lame.mu]
     }
 
     /// `mu/2 (|s|^2 - 3) - mu ln J + lambda/2 (ln J)^2` of the first term's difference and J.
     #[inline(always)]
     fn energy_of<S: Simd>(&self, squares: Lanes<S>, j: Lanes<S>) -> Lanes<S> {
-        let log = j.max(LEAST_J).map(f64::ln);
+        let log = logarithm(j);
         squares * (0.5 * self.lame.mu) + log * (log * (0.5 * self.lame.lambda) + -self.lame.mu)
     }
 
@@ -286,6 +286,12 @@ impl StretchEnergy for NeoHookeanEnergy {
         let [value, slope, curvature] = logarithmic([0.0, self.lame.lambda], LEAST_J, change);
         [value, slope, curvature.max(0.0)]
     }
+}
+
+/// ln J, where J is at least [`LEAST_J`].
+#[inline(always)]
+fn logarithm<S: Simd>(j: Lanes<S>) -> Lanes<S> {
+    j.max(LEAST_J).map(f64::ln)
 }
 
 #[inline(always)]

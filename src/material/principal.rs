@@ -4,8 +4,9 @@
 use pulp::Simd;
 
 use super::{ConstitutiveModel, Deformation, Lame, Material, Tangent, ValidRange, VolumeChange};
-use crate::math::lanes::cofactors as cofactors_of;
-use crate::math::lanes::{Lanes, Matrix, Vector, choose, contract, dot, plus_identity, scaled, times, times_vector, trace, transpose};
+use crate::math::lanes::{
+    Lanes, Matrix, Vector, choose, cofactors as cofactors_of, contract, dot, plus_identity, scaled, times, times_vector, trace, transpose,
+};
 use crate::math::singular::{Singular, of_eigenvalues};
 
 /// Energy density of an isotropic solid as a function of its principal stretches s, the signed singular values of F
