@@ -9,7 +9,7 @@ use crate::element::{Element, ElementKind, Patch, Tet4};
 use crate::material::{Constitutive, ConstitutiveModel, Deformation, Material, StretchLimit};
 use crate::math::lanes::{Lanes, Row, from_matrix, to_matrix};
 use crate::math::{Mat3, Vec3};
-use crate::model::{Model, State, Tet};
+use crate::model::{Body, Model, State, Tet};
 
 /// Gradient of the node vectors `a` in one tet; of displacements, that is G = F - I.
 pub fn gradient(tet: &Tet, a: &[Vec3]) -> Mat3 {
@@ -23,31 +23,40 @@ pub fn deformation_gradient(tet: &Tet, displacements: &[Vec3]) -> Mat3 {
     gradient(tet, displacements) + Mat3::identity()
 }
 
+/// Elements whose energies one thread sums up at a time: the sum does not depend on how many threads there are.
+const PART: usize = 1024;
+
 /// Strain energy of all elements [J]. The frame of each point is that of the rotation nearest to F, so that the energy
 /// is a function of positions and what materials remember.
 pub fn strain_energy(model: &Model, state: &State) -> f64 {
     let constitutive: Vec<Constitutive> = model.materials.iter().map(Constitutive::new).collect();
     let limits: Vec<Option<StretchLimit>> = model.materials.iter().map(limit).collect();
     let rows = state_rows(model, &state.rotations[model.tets.len()..]);
-    let mut energy = 0.0;
-    for body in &model.bodies {
-        if body.element == ElementKind::Linear {
-            for (tet, rows) in model.tets[body.tets.clone()].iter().zip(&rows[body.tets.clone()]) {
-                let m = tet.material as usize;
-                let deformed = Deformed::of_tet(tet, &model.materials[m], &state.displacements, rows);
-                energy += tet.volume * deformed.ask(|at| constitutive[m].energy(at) + energy_beyond(limits[m], at)).unwrap_or(f64::NAN);
-            }
-            continue;
+    let of_tet = |(tet, rows): (&Tet, &&[[f64; 4]])| {
+        let m = tet.material as usize;
+        let deformed = Deformed::of_tet(tet, &model.materials[m], &state.displacements, rows);
+        tet.volume * deformed.ask(|at| constitutive[m].energy(at) + energy_beyond(limits[m], at)).unwrap_or(f64::NAN)
+    };
+    let of_body = |body: &Body| match body.element {
+        ElementKind::Linear => {
+            let (tets, rows) = (&model.tets[body.tets.clone()], &rows[body.tets.clone()]);
+            sum_of_parts(tets.par_chunks(PART).zip(rows.par_chunks(PART)).map(|(tets, rows)| tets.iter().zip(rows).map(of_tet).sum()))
         }
-        let cells = if body.element == ElementKind::Averaged { &model.cells[body.patches.clone()] } else { &[] };
-        let tets10 = if body.element == ElementKind::Quadratic { &model.tets10[body.patches.clone()] } else { &[] };
-        energy += cells.iter().map(|patch| patch_energy(patch, model, &state.displacements, &rows)).sum::<f64>();
-        energy += tets10.iter().map(|patch| patch_energy(patch, model, &state.displacements, &rows)).sum::<f64>();
-    }
-    energy
+        ElementKind::Averaged => patch_energies(&model.cells[body.patches.clone()], model, state, &rows),
+        ElementKind::Quadratic => patch_energies(&model.tets10[body.patches.clone()], model, state, &rows),
+    };
+    model.bodies.iter().map(of_body).sum()
 }
 
-/// Deformation gradient and state of a point, in the frame of the rotation nearest to it; None where it is not finite.
+/// The sum in the order of the parts.
+fn sum_of_parts(parts: impl IndexedParallelIterator<Item = f64>) -> f64 {
+    let mut sums = vec![];
+    parts.collect_into_vec(&mut sums);
+    sums.iter().sum()
+}
+
+/// Deformation gradient and state of a point, in the frame of the rotation nearest to it if its material asks for one;
+/// None where it is not finite.
 struct Deformed {
     gradient: Mat3,
     rotation: Option<Mat3>,
@@ -55,14 +64,12 @@ struct Deformed {
 }
 
 impl Deformed {
-    fn new(gradient: Mat3, remembered: Vec<Row<Scalar>>) -> Self {
-        // Only what is not finite has no singular vectors.
-        Self { rotation: nearest_rotation(&(gradient + Mat3::identity())), gradient, remembered }
-    }
-
     /// Of a point with the displacement gradient `total`, from the shape to which it has flowed.
     fn of_point(total: &Mat3, material: &Material, rows: &[[f64; 4]]) -> Self {
-        Self::new(material.plastic_rows(rows).elastic_gradient(total), own_rows(material, rows))
+        let gradient = material.plastic_rows(rows).elastic_gradient(total);
+        let f = gradient + Mat3::identity();
+        let rotation = if material.model.is_framed() { nearest_rotation(&f) } else { is_finite(&f).then(Mat3::identity) };
+        Self { gradient, rotation, remembered: own_rows(material, rows) }
     }
 
     fn of_tet(tet: &Tet, material: &Material, displacements: &[Vec3], rows: &[[f64; 4]]) -> Self {
@@ -73,6 +80,10 @@ impl Deformed {
         let rotation = from_matrix(&self.rotation?);
         Some(f(&Deformation { gradient: from_matrix(&self.gradient), rotation, state: &self.remembered }))
     }
+}
+
+fn is_finite(f: &Mat3) -> bool {
+    f.iter().all(|x| x.is_finite())
 }
 
 /// Gradient of the node vectors `a` at a point of an element.
@@ -98,6 +109,11 @@ fn patch_parts<const N: usize, const P: usize>(
         energy += patch.volumes[p] * deformed.ask(|at| deviatoric.energy(at) + energy_beyond(limit, at))?;
     }
     Some([change / patch.volume(), energy])
+}
+
+fn patch_energies<const N: usize, const P: usize>(patches: &[Patch<N, P>], model: &Model, state: &State, rows: &[&[[f64; 4]]]) -> f64 {
+    let of_patch = |patch: &Patch<N, P>| patch_energy(patch, model, &state.displacements, rows);
+    sum_of_parts(patches.par_chunks(PART).map(|patches| patches.iter().map(of_patch).sum()))
 }
 
 fn patch_energy<const N: usize, const P: usize>(patch: &Patch<N, P>, model: &Model, displacements: &[Vec3], rows: &[&[[f64; 4]]]) -> f64 {
@@ -191,8 +207,11 @@ fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {
 }
 
 /// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned
-/// where F mirrors.
+/// where F mirrors. None of what is not finite.
 pub(super) fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
+    if let Some(rotation) = polar_rotation(f) {
+        return Some(rotation);
+    }
     let svd = f.svd(true, true);
     let (mut u, v_t) = (svd.u?, svd.v_t?);
     if (u * v_t).determinant() < 0.0 {
@@ -200,6 +219,36 @@ pub(super) fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
         u.column_mut(least).neg_mut();
     }
     Some(u * v_t)
+}
+
+/// The least det F / |F|^3 at which [`polar_rotation`] is tried: where F is nearly flat it loses digits.
+const NOT_FLAT: f64 = 1e-4;
+/// Most steps of [`polar_rotation`]; stretches of 10, 1 and .1 take six.
+const POLAR_STEPS: usize = 10;
+/// The square of the last change: what it leaves is about as small.
+const POLAR_CHANGE: f64 = 1e-18;
+
+/// The same where F does not mirror, by Newton's iteration `R <- (g R + R^-T / g) / 2` with
+/// `g^2 = |R^-1| / |R|` (Higham 1986, Computing the polar decomposition): two fifths of the time of singular vectors.
+fn polar_rotation(f: &Mat3) -> Option<Mat3> {
+    // Written so that what is not a number is left to the singular vectors.
+    let is_tried = f.determinant() > NOT_FLAT * f.norm().powi(3);
+    if !is_tried {
+        return None;
+    }
+    let mut rotation = *f;
+    for _ in 0..POLAR_STEPS {
+        let [a, b, c] = [0, 1, 2].map(|k| rotation.column(k).into_owned());
+        let inverse_transposed = Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)]) / a.dot(&b.cross(&c));
+        let scale = (inverse_transposed.norm() / rotation.norm()).sqrt();
+        let next = (rotation * scale + inverse_transposed / scale) * 0.5;
+        let change = (next - rotation).norm_squared();
+        rotation = next;
+        if change < POLAR_CHANGE {
+            return Some(rotation);
+        }
+    }
+    None
 }
 
 /// Von Mises' equivalent stress [Pa]: `sqrt(3/2 s : s)` of the deviator s.
@@ -211,7 +260,7 @@ pub fn von_mises(stress: &Mat3) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::material::Material;
+    use crate::material::{Material, MaterialModel};
     use crate::math::Quat;
     use crate::mesh::shapes;
     use crate::model::{Model, ModelBuilder, SoftBody};
@@ -225,6 +274,49 @@ mod tests {
 
     fn displaced(model: &Model, f: &Mat3) -> Vec<Vec3> {
         model.rest_positions.iter().map(|x| f * x - x + Vec3::new(100.0, 0.0, 0.0)).collect()
+    }
+
+    /// What is turned and stretched by up to ten times as much along one axis as along another, both ways.
+    #[test]
+    fn the_nearest_rotation_is_that_of_the_singular_vectors() {
+        for k in 0..200 {
+            let angle = |n: f64| 0.37 * f64::from(k) * n;
+            let turn = |n: f64| *Quat::from_scaled_axis(Vec3::new(angle(n), angle(-0.7 * n), angle(1.9))).to_rotation_matrix().matrix();
+            let stretches = Vec3::new(1.0, 0.1f64.powf(angle(1.0).fract()), 0.1f64.powf(angle(3.0).fract()));
+            let stretch = turn(1.3) * Mat3::from_diagonal(&stretches) * turn(1.3).transpose();
+            let f = turn(1.0) * stretch * 3.0;
+            assert!((polar_rotation(&f).unwrap() - turn(1.0)).norm() < 1e-13, "{f}");
+            assert_eq!(nearest_rotation(&f), polar_rotation(&f));
+            // What is flat or mirrored is left to singular vectors, which find the same at the border.
+            assert!(polar_rotation(&-f).is_none() && (nearest_rotation(&-f).unwrap().determinant() - 1.0).abs() < 1e-13);
+            let flat = turn(1.0) * Mat3::from_diagonal(&Vec3::new(1.0, 2.0, 1e-4));
+            assert!(polar_rotation(&flat).is_none() && (nearest_rotation(&flat).unwrap() - turn(1.0)).norm() < 1e-10);
+        }
+        for wrong in [f64::NAN, f64::INFINITY] {
+            assert!(nearest_rotation(&Mat3::repeat(wrong)).is_none());
+        }
+    }
+
+    /// Of all models, in a mesh that is summed up in several parts, with as many threads as there are and with one.
+    #[test]
+    fn the_energy_of_a_bar_is_that_of_its_points() {
+        let f = *Quat::from_scaled_axis(Vec3::new(0.4, -1.0, 2.0)).to_rotation_matrix().matrix()
+            * Mat3::new(1.2, 0.1, 0.0, 0.0, 0.9, -0.2, 0.1, 0.0, 1.1);
+        for model in MaterialModel::ALL {
+            let material = Material { model: *model, young_modulus: 1e5, poisson_ratio: 0.3, ..Material::default() };
+            let mut builder = ModelBuilder::default();
+            builder.soft_body(SoftBody::with_boundary_surface("bar", material, shapes::box_tets(Vec3::new(3.0, 1.0, 1.0), [18, 6, 6])));
+            let model = builder.build().unwrap();
+            assert!(model.tets.len() > 3 * PART);
+            let state = State { displacements: displaced(&model, &f), ..State::initial(&model) };
+            let energy = strain_energy(&model, &state);
+            let rotation = from_matrix(&nearest_rotation(&f).unwrap());
+            let density =
+                Constitutive::new(&material).energy(&Deformation { gradient: from_matrix(&(f - Mat3::identity())), rotation, state: &[] });
+            assert!((energy / (3.0 * density) - 1.0).abs() < 1e-10, "{material:?}: {energy} {density}");
+            let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| strain_energy(&model, &state));
+            assert_eq!(energy, alone);
+        }
     }
 
     #[test]

@@ -127,6 +127,11 @@ macro_rules! models {
                 match self { $(Self::$model => <$model as ConstitutiveModel>::LETS_TURN),* }
             }
 
+            /// See [`ConstitutiveModel::IS_FRAMED`].
+            pub fn is_framed(self) -> bool {
+                match self { $(Self::$model => <$model as ConstitutiveModel>::IS_FRAMED),* }
+            }
+
             /// Rows of four numbers that an element remembers beside its rotation.
             pub fn state_rows(self) -> usize {
                 match self { $(Self::$model => <$model as ConstitutiveModel>::STATE_ROWS),* }
@@ -144,7 +149,7 @@ macro_rules! models {
 
             /// Energy density [J/m^3] at one point.
             pub fn energy(&self, at: &Deformation<Scalar>) -> f64 {
-                match self { $(Self::$model(model) => model.energy(Lanes::from(1.0), &model.kinematics(at)).into()),* }
+                match self { $(Self::$model(model) => model.energy_at(Lanes::from(1.0), at).into()),* }
             }
 
             /// First Piola-Kirchhoff stress [Pa] at one point.

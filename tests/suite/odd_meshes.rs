@@ -26,6 +26,8 @@ pub struct Fall {
     pub rollbacks: u64,
     /// Iterations of the worst step over those of the median one.
     pub worst_over_median: f64,
+    /// The same of the time they took.
+    pub worst_over_median_time: f64,
     pub penetration: f64,
     /// Of all steps [s].
     pub duration: f64,
@@ -424,18 +426,25 @@ impl Odd {
         assert!(positions.iter().all(|p| p.iter().all(|c| c.is_finite())), "{}", self.name);
         let health = Health::of(simulation.model(), &positions);
         work.push(1.0);
-        work.sort_by(f64::total_cmp);
         let tally = simulation.tally();
+        let times = tally.records.iter().map(|record| record.ms).collect();
         Fall {
             name: self.name,
             notes,
             health,
             unconverged_steps: tally.unconverged_steps,
             rollbacks: tally.rollbacks,
-            worst_over_median: work[work.len() - 1] / work[work.len() / 2],
+            worst_over_median: worst_over_median(work),
+            worst_over_median_time: worst_over_median(times),
             penetration: simulation.penetration().unwrap(),
             duration,
             is_done: !cancel.is_cancelled(),
         }
     }
+}
+
+/// Not a number where there are no values.
+fn worst_over_median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.last().map_or(f64::NAN, |worst| worst / values[values.len() / 2])
 }
