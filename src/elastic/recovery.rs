@@ -64,8 +64,7 @@ fn nearest_frame(model: &Model, body: &Body, displacements: &[Vec3]) -> Option<M
         moments += (arm + displacement - shift) * arm.transpose() * m;
         squares += arm.norm_squared() * m;
     }
-    let moments = moments / squares;
-    if moments.iter().all(|x| x.is_finite()) { nearest_rotation(&moments) } else { None }
+    nearest_rotation(&(moments / squares))
 }
 
 /// The frame of each body that answers in one; none at all where no body does.

@@ -209,6 +209,9 @@ fn to_cauchy(piola: &Mat3, f: &Mat3) -> Option<Mat3> {
 /// The rotation R, det R = +1, for which `|F - R|` is least: that of the singular vectors, the least of them turned
 /// where F mirrors. None of what is not finite.
 pub(super) fn nearest_rotation(f: &Mat3) -> Option<Mat3> {
+    if !is_finite(f) {
+        return None;
+    }
     if let Some(rotation) = polar_rotation(f) {
         return Some(rotation);
     }
@@ -231,7 +234,7 @@ const POLAR_CHANGE: f64 = 1e-18;
 /// The same where F does not mirror, by Newton's iteration `R <- (g R + R^-T / g) / 2` with
 /// `g^2 = |R^-1| / |R|` (Higham 1986, Computing the polar decomposition): two fifths of the time of singular vectors.
 fn polar_rotation(f: &Mat3) -> Option<Mat3> {
-    // Written so that what is not a number is left to the singular vectors.
+    // Written so that what overflows is left to the singular vectors.
     let is_tried = f.determinant() > NOT_FLAT * f.norm().powi(3);
     if !is_tried {
         return None;
