@@ -425,7 +425,6 @@ impl Odd {
         let positions = simulation.node_positions().unwrap();
         assert!(positions.iter().all(|p| p.iter().all(|c| c.is_finite())), "{}", self.name);
         let health = Health::of(simulation.model(), &positions);
-        work.push(1.0);
         let tally = simulation.tally();
         let times = tally.records.iter().map(|record| record.ms).collect();
         Fall {
