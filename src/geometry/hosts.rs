@@ -12,6 +12,22 @@ pub struct HostTet {
     pub gradients: [Vec3; 4],
 }
 
+/// Longest edge by least height: what is more slender is a sliver.
+const MAX_SLENDERNESS: f64 = 1e4;
+
+impl HostTet {
+    /// Whether it is so flat that its deformation is not known in f32: differences of displacements are multiplied by
+    /// the slenderness, and so are their roundings.
+    pub fn is_sliver(&self) -> bool {
+        let [a, b, c, d] = self.corners;
+        let longest2 = [b - a, c - a, d - a, c - b, d - b, d - c].iter().map(Vec3::norm_squared).fold(0.0, f64::max);
+        // The gradient of a shape function is the inverse of a height.
+        let steepest2: f64 = self.gradients.iter().map(Vec3::norm_squared).sum();
+        let is_sound = (longest2 * steepest2).sqrt() < MAX_SLENDERNESS;
+        !is_sound
+    }
+}
+
 /// The tets that carry the vertices of a mesh, at rest.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {

@@ -181,7 +181,7 @@ impl Obstacles {
         // distance.
         let is_far = |gap: f64, size2: f64| gap > 0.0 && gap * gap > (1.0 + 1e-9) * size2;
         let length2 = |a: u32, b: u32| (end[a as usize] - end[b as usize]).norm_squared();
-        let longest2 = (self.longest_edge(body, step) + 2.0 * swept.way).powi(2);
+        let longest2 = (self.longest_edge(body, step) + swept.stretch).powi(2);
         if is_far(nearest_gap, longest2) {
             return;
         }
@@ -197,25 +197,23 @@ impl Obstacles {
             [a, b, c] => length2(a, b).max(length2(b, c)).max(length2(c, a)),
             _ => 0.0,
         };
-        let mut add_inside = |kind, k: usize, corners: &[u32]| {
+        let may_enclose = |corners: &[u32]| {
             if is_far(gap(corners[0]), size2(corners)) || corners.iter().any(|v| gap(*v) < 0.0) {
-                return;
+                return false;
             }
             let local: ArrayVec<Vec3, 3> =
                 corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
-            if !is_apart(&local) {
-                add(kind, k);
-            }
+            !is_apart(&local)
         };
         near.clear();
         near.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| !is_far(**gap, longest2)).map(|(v, _)| v));
-        for e in near.iter().flat_map(|v| step.surfaces.edges_of_first.get(*v)) {
-            add_inside(PairKind::EdgeObstacle, *e as usize, &mesh.edges[*e as usize]);
-        }
+        let edges = near.iter().flat_map(|v| step.surfaces.edges_of_first.get(*v)).map(|e| *e as usize);
+        edges.filter(|e| may_enclose(&mesh.edges[*e])).for_each(|e| add(PairKind::EdgeObstacle, e));
         triangles.clear();
-        triangles.extend(near.iter().flat_map(|v| step.surfaces.triangles_of_first.get(*v)));
+        let of_near = near.iter().flat_map(|v| step.surfaces.triangles_of_first.get(*v));
+        triangles.extend(of_near.filter(|t| may_enclose(&mesh.triangles[**t as usize])));
         triangles.sort_unstable();
-        triangles.iter().for_each(|t| add_inside(PairKind::TriangleObstacle, *t as usize, &mesh.triangles[*t as usize]));
+        triangles.iter().for_each(|t| add(PairKind::TriangleObstacle, *t as usize));
     }
 
     /// False only if no point of the box can be inside the obstacle at any time of the step.
@@ -341,8 +339,8 @@ impl ContactGenerator for Obstacles {
 struct Swept {
     /// Around their starts and ends.
     bounds: Aabb,
-    /// The longest way [m].
-    way: f64,
+    /// How much further from each other two of them can be at the end than at the start [m].
+    stretch: f64,
 }
 
 impl Swept {
@@ -362,18 +360,21 @@ impl WithSimd for Sweeping<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Swept {
-        let (mut lo, mut hi, mut way2) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3], 0.0f64);
+        let (mut lo, mut hi) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let (mut least_way, mut most_way) = (lo, hi);
         let (lesser, greater) = (|a: f64, b: f64| if a < b { a } else { b }, |a: f64, b: f64| if a > b { a } else { b });
         for (x0, x1) in self.x0.iter().zip(self.x1) {
             let (x0, x1): ([f64; 3], [f64; 3]) = ((*x0).into(), (*x1).into());
             for k in 0..3 {
                 lo[k] = lesser(lesser(x0[k], x1[k]), lo[k]);
                 hi[k] = greater(greater(x0[k], x1[k]), hi[k]);
+                let way = x1[k] - x0[k];
+                least_way[k] = lesser(way, least_way[k]);
+                most_way[k] = greater(way, most_way[k]);
             }
-            let way: [f64; 3] = std::array::from_fn(|k| x1[k] - x0[k]);
-            way2 = greater(way[0] * way[0] + way[1] * way[1] + way[2] * way[2], way2);
         }
-        Swept { bounds: Aabb { min: lo.into(), max: hi.into() }, way: way2.sqrt() }
+        let stretch = (Vec3::from(most_way) - Vec3::from(least_way)).norm();
+        Swept { bounds: Aabb { min: lo.into(), max: hi.into() }, stretch }
     }
 }
 

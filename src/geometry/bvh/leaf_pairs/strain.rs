@@ -1,5 +1,8 @@
 //! How much the tets of leaves are deformed against each other in a step.
 
+#[cfg(test)]
+mod tests;
+
 use rayon::prelude::*;
 
 use super::join::join_leaves;
@@ -22,9 +25,23 @@ impl Gradients {
     #[inline(always)]
     fn distance(&self, other: &Self) -> f32 {
         let [start, end] = [(&self.start, &other.start), (&self.end, &other.end)].map(|(a, b)| distance2(a, b));
-        // What is not a number is the most.
-        let most = if start <= end { end } else { start };
+        // What is not a number is the most; the end is none where the start is none.
+        let most = if end <= start { start } else { end };
         most.sqrt()
+    }
+
+    /// The mean of some.
+    #[inline(always)]
+    fn mean<'g>(all: impl ExactSizeIterator<Item = &'g Self>) -> Self {
+        let share = 1.0 / all.len() as f32;
+        let mut mean = Self::default();
+        for gradients in all {
+            for k in 0..12 {
+                mean.start[k] += share * gradients.start[k];
+                mean.end[k] += share * gradients.end[k];
+            }
+        }
+        mean
     }
 
     /// A lower bound of the singular values at any time of the step.
@@ -80,23 +97,37 @@ fn least_eigenvalue(s: &Mat3) -> f64 {
 /// The tets of a leaf in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LeafStrain {
-    /// Those of its first tet: what others are compared with.
+    /// The mean of those of its tets.
     gradients: Gradients,
-    /// How far the others are from it, with [`STRAIN_MARGIN`].
+    /// How far its tets are from that at most.
     spread: f32,
-    /// Inverse of its least singular value, with the same margin.
-    inverse: f32,
+    /// The least singular value of the mean.
+    least: f32,
 }
 
 impl LeafStrain {
+    /// Of a leaf with these tets.
+    #[inline(always)]
+    fn of<'g>(tets: impl ExactSizeIterator<Item = &'g Gradients> + Clone) -> Self {
+        let mean = Gradients::mean(tets.clone());
+        let worse = |most: f32, tet: &Gradients| {
+            let distance = mean.distance(tet);
+            if distance <= most { most } else { distance }
+        };
+        Self { spread: tets.fold(0.0, worse), least: mean.least_singular_value(), gradients: mean }
+    }
+
     /// A bound of the deformation of the tets of two leaves against each other: the greatest |F - M| of them by the
-    /// least singular value of M, the gradient of either leaf.
+    /// least singular value of M, which lies on the way from one mean to the other, as far from the tets of both.
     #[inline(always)]
     pub fn between(a: &Self, b: &Self) -> f32 {
-        let distance = a.gradients.distance(&b.gradients);
-        let about = |a: &Self, b: &Self| a.spread.max(b.spread + distance) * a.inverse;
-        let [first, second] = [about(a, b), about(b, a)];
-        if first < second { first } else { second }
+        let (most, half) = (a.spread.max(b.spread), 0.5 * (a.spread + b.spread + a.gradients.distance(&b.gradients)));
+        // Where the tets of one are around those of the other, M is its mean.
+        let greatest = if half < most { most } else { half };
+        // Singular values differ by no more than their matrices do.
+        let least = (a.least - (greatest - a.spread)).max(b.least - (greatest - b.spread));
+        // M is as it was expected, F may be another.
+        if least > 0.0 { (greatest + STRAIN_MARGIN) / least } else { f32::INFINITY }
     }
 }
 
@@ -119,7 +150,7 @@ pub(super) struct Strains {
     gradients: Vec<Gradients>,
     /// Memory: whether the ends were further from them.
     are_far: Vec<bool>,
-    /// The tets of each leaf of a pair; none of one with a vertex that no tet carries.
+    /// The tets of each leaf of a pair; none of one with a vertex that no tet carries, or a sliver.
     starts: Vec<u32>,
     of_leaves: Vec<u32>,
     pub leaves: Vec<LeafStrain>,
@@ -146,7 +177,7 @@ impl Strains {
                 if is_carried { triangles.iter().flat_map(|corners| hosts_of_triangle(features, corners)).collect() } else { vec![] };
             own.sort_unstable();
             own.dedup();
-            own
+            if own.iter().any(|host| features.hosts.tets[*host as usize].is_sliver()) { vec![] } else { own }
         };
         let mut hosts: Vec<Vec<u32>> = (0..features.triangles.n_leaves() as u32).into_par_iter().map(hosts_of_leaf).collect();
         join_leaves(features.hosts, pairs, &mut hosts);
@@ -238,16 +269,10 @@ impl Strains {
         let Self { gradients, starts, of_leaves, leaves, has_changed, .. } = self;
         let all = leaves.par_iter_mut().zip(starts.par_windows(2)).zip(&*has_changed).with_min_len(LEAVES);
         all.filter(|(_, has_changed)| **has_changed).for_each(|((leaf, range), _)| {
-            let [first, others @ ..] = &of_leaves[range[0] as usize..range[1] as usize] else { return };
-            leaf.gradients = gradients[*first as usize];
-            let worse = |most: f32, tet: &u32| {
-                let distance = leaf.gradients.distance(&gradients[*tet as usize]);
-                if distance <= most { most } else { distance }
-            };
-            // Both of two gradients may differ from what was expected.
-            leaf.spread = others.iter().fold(0.0, worse) + 2.0 * STRAIN_MARGIN;
-            let least = leaf.gradients.least_singular_value() - STRAIN_MARGIN;
-            leaf.inverse = if least > 0.0 { 1.0 / least } else { f32::INFINITY };
+            let own = &of_leaves[range[0] as usize..range[1] as usize];
+            if !own.is_empty() {
+                *leaf = LeafStrain::of(own.iter().map(|tet| &gradients[*tet as usize]));
+            }
         });
     }
 }

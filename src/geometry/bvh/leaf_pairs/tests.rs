@@ -250,3 +250,20 @@ fn small_changes_add_up() {
     assert!(fast[1] < before[1], "{before:?} {fast:?}");
     assert!(slow[1].abs_diff(fast[1]) * 5 < before[1] - fast[1], "{slow:?} {fast:?} {before:?}");
 }
+
+/// Leaves that a sliver carries are no pairs: what deforms it is not known well enough.
+#[test]
+fn leaves_on_slivers_are_no_pairs() {
+    let mut all = carried(4, 12);
+    let n_pairs = all.tree().leaf_pairs.n_pairs();
+    let (carrier, _) = all.shares[0];
+    let tet = &mut all.hosts.tets[carrier as usize];
+    assert!(!tet.is_sliver());
+    tet.gradients = tet.gradients.map(|gradient| gradient * 1e5);
+    assert!(tet.is_sliver());
+    let tree = all.tree();
+    let left = tree.leaf_pairs.all();
+    assert!(left.len() < n_pairs && 2 * left.len() > n_pairs, "{} of {n_pairs}", left.len());
+    let is_on_it = |leaf: u32| tree.vertices_of_leaf(leaf).iter().any(|v| all.shares[*v as usize].0 == carrier);
+    assert!(left.iter().flatten().all(|leaf| !is_on_it(*leaf)));
+}
