@@ -12,18 +12,19 @@ pub struct HostTet {
     pub gradients: [Vec3; 4],
 }
 
-/// Longest edge by least height: what is more slender is a sliver.
-const MAX_SLENDERNESS: f64 = 1e4;
+/// Longest edge by least height from which on a tet may be too slender; twice this surely is.
+const MAX_SLENDERNESS: f64 = 5e3;
 
 impl HostTet {
-    /// Whether it is so flat that its deformation is not known in f32: differences of displacements are multiplied by
+    /// Whether it is so slender that its deformation is not known in f32: differences of displacements are multiplied by
     /// the slenderness, and so are their roundings.
-    pub fn is_sliver(&self) -> bool {
+    pub fn is_too_slender(&self) -> bool {
         let [a, b, c, d] = self.corners;
         let longest2 = [b - a, c - a, d - a, c - b, d - b, d - c].iter().map(Vec3::norm_squared).fold(0.0, f64::max);
-        // The gradient of a shape function is the inverse of a height.
-        let steepest2: f64 = self.gradients.iter().map(Vec3::norm_squared).sum();
-        let is_sound = (longest2 * steepest2).sqrt() < MAX_SLENDERNESS;
+        // The gradient of a shape function is the inverse of a height. All four are at most twice the greatest; their
+        // sum, unlike that, is no number where one of them is none.
+        let steepness2: f64 = self.gradients.iter().map(Vec3::norm_squared).sum();
+        let is_sound = (longest2 * steepness2).sqrt() < 2.0 * MAX_SLENDERNESS;
         !is_sound
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn join_leaves(hosts: &Hosts, pairs: &[[u32; 2]], of_leaves: &mut [Ve
     let nodes_of = |tet: u32| hosts.tets[tet as usize].nodes;
     let n_nodes = hosts.tets.iter().flat_map(|tet| tet.nodes).max().map_or(0, |node| node as usize + 1);
     let mut at_node = vec![vec![]; n_nodes];
-    let sound = (0..).zip(&hosts.tets).filter(|(_, tet)| !tet.is_sliver());
+    let sound = (0..).zip(&hosts.tets).filter(|(_, tet)| !tet.is_too_slender());
     sound.for_each(|(number, tet)| tet.nodes.iter().for_each(|node| at_node[*node as usize].push(number)));
     let tets_of = |of_leaves: &[Vec<u32>], pair: &[u32; 2]| -> Vec<u32> {
         pair.iter().flat_map(|leaf| &of_leaves[*leaf as usize]).copied().collect()

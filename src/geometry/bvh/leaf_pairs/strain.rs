@@ -150,7 +150,8 @@ pub(super) struct Strains {
     gradients: Vec<Gradients>,
     /// Memory: whether the ends were further from them.
     are_far: Vec<bool>,
-    /// The tets of each leaf of a pair; none of one with a vertex that no tet carries, or a sliver.
+    /// The tets of each leaf of a pair; none of one with a vertex that no tet carries, or one that is
+    /// too slender does.
     starts: Vec<u32>,
     of_leaves: Vec<u32>,
     pub leaves: Vec<LeafStrain>,
@@ -177,7 +178,7 @@ impl Strains {
                 if is_carried { triangles.iter().flat_map(|corners| hosts_of_triangle(features, corners)).collect() } else { vec![] };
             own.sort_unstable();
             own.dedup();
-            if own.iter().any(|host| features.hosts.tets[*host as usize].is_sliver()) { vec![] } else { own }
+            if own.iter().any(|host| features.hosts.tets[*host as usize].is_too_slender()) { vec![] } else { own }
         };
         let mut hosts: Vec<Vec<u32>> = (0..features.triangles.n_leaves() as u32).into_par_iter().map(hosts_of_leaf).collect();
         join_leaves(features.hosts, pairs, &mut hosts);

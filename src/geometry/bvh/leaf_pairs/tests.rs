@@ -251,16 +251,16 @@ fn small_changes_add_up() {
     assert!(slow[1].abs_diff(fast[1]) * 5 < before[1] - fast[1], "{slow:?} {fast:?} {before:?}");
 }
 
-/// Leaves that a sliver carries are no pairs: what deforms it is not known well enough.
+/// Leaves on a tet that is too slender are no pairs: how it is deformed is not known well enough.
 #[test]
-fn leaves_on_slivers_are_no_pairs() {
+fn leaves_on_slender_tets_are_no_pairs() {
     let mut all = carried(4, 12);
     let n_pairs = all.tree().leaf_pairs.n_pairs();
     let (carrier, _) = all.shares[0];
     let tet = &mut all.hosts.tets[carrier as usize];
-    assert!(!tet.is_sliver());
+    assert!(!tet.is_too_slender());
     tet.gradients = tet.gradients.map(|gradient| gradient * 1e5);
-    assert!(tet.is_sliver());
+    assert!(tet.is_too_slender());
     let tree = all.tree();
     let left = tree.leaf_pairs.all();
     assert!(left.len() < n_pairs && 2 * left.len() > n_pairs, "{} of {n_pairs}", left.len());
