@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use super::candidates::{Candidates, Sorter};
 use super::hosts::{Hosts, NodeMotions};
 use super::mesh::{Mesh, Mobility};
+use super::neighbours::halve;
 use crate::cancel::{CancelToken, Cancelled};
 use crate::math::{Aabb, Vec3};
 use features::{Features, any_of};
@@ -493,10 +494,7 @@ fn split(nodes: &mut Vec<Node>, items: &mut [(Vec3, u32)], most: usize, leaf: &m
     if items.len() <= most {
         return leaf(nodes, items);
     }
-    let axis = Aabb::of(items.iter().map(|(c, _)| c)).extent().imax();
-    // As many full leaves as possible.
-    let half = (items.len() / 2).next_multiple_of(most);
-    items.select_nth_unstable_by(half, |a, b| a.0[axis].total_cmp(&b.0[axis]).then(a.1.cmp(&b.1)));
+    let half = halve(items, most);
     let (left, right) = items.split_at_mut(half);
     let here = nodes.len();
     nodes.push(Node { end: 0, right_or_leaf: 0, body: Mesh::NONE, mobile: false });

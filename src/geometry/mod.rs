@@ -11,6 +11,7 @@ mod cubic;
 mod deepest;
 mod hosts;
 mod mesh;
+mod neighbours;
 mod obstacle;
 mod shape;
 
@@ -21,5 +22,6 @@ pub use crossing::{Crossing, Crossings, MAX_TOUCH_OF_GAP, crossings, first_cross
 pub use deepest::deepest_weights;
 pub use hosts::{HostTet, Hosts, NodeMotions};
 pub use mesh::{Mesh, MeshError, Mobility, Pair};
-pub use obstacle::{GapBounds, MovingShape, Nearest, TangentPlane, half_thickness, nearest, tangents};
+pub use neighbours::{group, halve};
+pub use obstacle::{GapBounds, MovingShape, Nearest, TangentPlane, half_thickness, nearest, sagitta, tangents};
 pub use shape::Shape;

@@ -65,6 +65,17 @@ pub fn half_thickness(shape: &Shape) -> f64 {
     }
 }
 
+/// How far a ball or a cylinder of some radius [m] may rise above the corners of an edge or a triangle of a size [m], its
+/// longest edge: a feature with all corners further than this from it has no point inside. For a cylinder only if all of
+/// them are beside the mantle.
+///
+/// A point p of the feature is a mean of its corners x with weights w, and `|p|^2 = sum w |x|^2 - sum_{a<b} w_a w_b
+/// |x_a - x_b|^2`, where the products of weights sum up to a third at most.
+pub fn sagitta(radius: f64, size: f64) -> f64 {
+    let spread = size * size / 3.0;
+    spread / (radius + (radius * radius + spread).sqrt())
+}
+
 /// An obstacle over one step.
 #[derive(Clone, Copy, Debug)]
 pub struct MovingShape {
@@ -114,6 +125,11 @@ fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest
     None
 }
 
+fn room(shape: &Shape, pose: &Isometry, x: &Vec3) -> f64 {
+    let Shape::Cylinder { half_height, .. } = *shape else { return f64::INFINITY };
+    half_height - (x - pose.translation.vector).dot(&(pose.rotation * Vec3::y())).abs()
+}
+
 /// The plane through the rim of a cylinder at the point `p` that lies along an edge or a triangle; its distance is that
 /// of `p`. None where the feature lies along no such plane between those of cap and mantle, or one of these tells more:
 /// the feature sinks less deep below it.
@@ -141,6 +157,32 @@ fn across_rim(shape: &Shape, p: &Vec3, corners: &[Vec3], near: &Nearest) -> Opti
 }
 
 impl MovingShape {
+    /// Whether a point that goes so far, seen from the shape [m], may come out of another side than it goes in.
+    pub fn may_pass(&self, way: f64) -> bool {
+        // Written so that what is not a number may.
+        let is_short = way <= 0.5 * half_thickness(&self.shape);
+        !is_short
+    }
+
+    /// How far a point goes in the step seen from the shape, at most [m], that goes `way` [m] in space and starts at a
+    /// distance of `arm` [m] from the middle.
+    pub fn way_seen(&self, way: f64, arm: f64) -> f64 {
+        // The 2-norm of the difference of two rotations by their angle.
+        let turn = 2.0 * (0.5 * self.pose_t0.rotation.angle_to(&self.pose_t1.rotation)).sin() + f64::EPSILON;
+        way + (self.pose_t1.translation.vector - self.pose_t0.translation.vector).norm() + turn * arm
+    }
+
+    /// How far a point is from the nearer rim along the axis of a cylinder, at the start of the step [m]; below 0 beyond
+    /// it. There is none in other shapes.
+    pub fn room_at_start(&self, x: &Vec3) -> f64 {
+        room(&self.shape, &self.pose_t0, x)
+    }
+
+    /// The same at the end of the step.
+    pub fn room_at_end(&self, x: &Vec3) -> f64 {
+        room(&self.shape, &self.pose_t1, x)
+    }
+
     /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's
     /// frame, so that a fast point meets the side it enters by, not the one it would leave by.
     pub fn tangent_plane(&self, x_t0: &Vec3, x_t1: &Vec3) -> TangentPlane {
@@ -154,10 +196,9 @@ impl MovingShape {
         let p0 = self.pose_t0.inverse_transform_point(&(*x_t0).into()).coords;
         let p1 = local(x_t1);
         let mut near = nearest(&self.shape, &p1);
-        let thickness = half_thickness(&self.shape);
-        let is_fast = (p1 - p0).norm() > 0.5 * thickness && near.distance < (p1 - p0).norm();
+        let is_fast = self.may_pass((p1 - p0).norm()) && near.distance < (p1 - p0).norm();
         if is_fast {
-            near = first_entry(&self.shape, &p0, &p1, 1e-3 * thickness).unwrap_or(near);
+            near = first_entry(&self.shape, &p0, &p1, 1e-3 * half_thickness(&self.shape)).unwrap_or(near);
         }
         let corners: ArrayVec<Vec3, 3> = corners.iter().map(local).collect();
         // What is fast may come out of the other side: it comes from above the plane that holds it.
@@ -212,16 +253,17 @@ impl GapBounds {
         }
     }
 
-    /// The gaps [m] of points that go from `x0` to `x1` [m], with the widest registers; not a number where
+    /// The gaps [m] of some of the points that go from `x0` to `x1` [m], with the widest registers; not a number where
     /// [`gap`](Self::gap) tells none.
-    pub fn gaps(&self, x0: &[Vec3], x1: &[Vec3], gaps: &mut [f64]) {
-        Arch::new().dispatch(Gaps { bounds: self, x0, x1, gaps });
+    pub fn gaps(&self, points: &[u32], x0: &[Vec3], x1: &[Vec3], gaps: &mut [f64]) {
+        Arch::new().dispatch(Gaps { bounds: self, points, x0, x1, gaps });
     }
 }
 
 /// [`GapBounds::gaps`].
 struct Gaps<'a> {
     bounds: &'a GapBounds,
+    points: &'a [u32],
     x0: &'a [Vec3],
     x1: &'a [Vec3],
     gaps: &'a mut [f64],
@@ -232,9 +274,9 @@ impl WithSimd for Gaps<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { bounds, x0, x1, gaps } = self;
-        for ((gap, x0), x1) in gaps.iter_mut().zip(x0).zip(x1) {
-            *gap = bounds.gap(x0, x1).unwrap_or(f64::NAN);
+        let Self { bounds, points, x0, x1, gaps } = self;
+        for (gap, point) in gaps.iter_mut().zip(points) {
+            *gap = bounds.gap(&x0[*point as usize], &x1[*point as usize]).unwrap_or(f64::NAN);
         }
     }
 }
@@ -416,6 +458,29 @@ mod tests {
             }
         }
         assert!(told > 3000, "{told}");
+    }
+
+    /// Corners that are as far from a ball of radius 1 as the sagitta tells span triangles that reach to it, and none that
+    /// reach into it.
+    #[test]
+    fn triangles_reach_as_deep_as_the_sagitta_tells() {
+        for size in [1e-3, 0.1, 0.5, 1.0, 1.7] {
+            let distance = sagitta(1.0, size);
+            // On a circle around the y axis at this distance; equilateral.
+            let r = size / 3.0f64.sqrt();
+            let y = ((1.0 + distance).powi(2) - r * r).sqrt();
+            assert!((y - 1.0).abs() < 1e-12, "{size}: {y}");
+            for k in 1..500 {
+                // Three points further than that, and no longer edges.
+                let corners = [0, 1, 2].map(|c| (Vec3::y() + sample(3 * k + c) * (0.3 * size)).normalize() * (1.0 + distance));
+                let longest = [0, 1, 2].map(|c| (corners[c] - corners[(c + 1) % 3]).norm()).into_iter().fold(0.0, f64::max);
+                assert!(longest <= 1.2 * size);
+                let weights = deepest_weights(&Shape::Sphere { radius: 1.0 }, &corners);
+                let deepest: Vec3 = corners.iter().zip(weights).map(|(x, w)| x * w).sum();
+                assert!(longest > size || deepest.norm() > 1.0 - 1e-12, "{size} {k}: {}", deepest.norm() - 1.0);
+            }
+        }
+        assert_eq!(sagitta(1.0, 0.0), 0.0);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::contact::islands::Trial;
 use crate::contact::{ContactPoint, JacobianEntry, Linearisation};
 use crate::geometry::{Candidates, Crossing};
 use crate::math::Vec3;
-use crate::model::{Model, PairId, PairKind, WarmContact};
+use crate::model::{PairId, PairKind, WarmContact};
 
 /// Pairs that meet in a trial motion, with what their rows are made of.
 pub type Met = Vec<(PairId, Linearisation)>;
@@ -75,8 +75,8 @@ pub trait ContactGenerator: Send + Sync {
     /// The pairs that it makes, and no other generator.
     fn kinds(&self) -> &'static [PairKind];
 
-    /// A step from `times[0]` to `times[1]` [s] begins.
-    fn begin(&mut self, _model: &Model, _times: [f64; 2]) {}
+    /// A step begins that goes from `times[0]` to `times[1]` [s].
+    fn begin(&mut self, _step: &SurfaceStep, _times: [f64; 2]) {}
 
     /// False for a pair of another model.
     fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool;

@@ -135,10 +135,11 @@ impl<'a> Detection<'a> {
     ) -> Self {
         let DetectionMemory { surfaces: surface_memory, mut generators, idle_renewals, idle_entries } = memory;
         let times = [state.script_time(), state.script_time() + span.script];
-        generators.all_mut().into_iter().for_each(|generator| generator.begin(model, times));
+        let step = SurfaceStep::new(model, surfaces, state, span, surface_memory);
+        generators.all_mut().into_iter().for_each(|generator| generator.begin(&step, times));
         Self {
             model,
-            step: SurfaceStep::new(model, surfaces, state, span, surface_memory),
+            step,
             dt: params.time_step,
             tolerance: params.contact_tolerance,
             generators,

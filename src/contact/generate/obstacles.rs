@@ -1,6 +1,10 @@
 //! Features of surfaces against obstacles of exact shape: the nearest point of a vertex, edge or triangle to a convex
 //! shape.
 
+mod clearance;
+#[cfg(test)]
+mod tests;
+
 use std::sync::OnceLock;
 
 use arrayvec::ArrayVec;
@@ -8,25 +12,29 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::contract::{ContactGenerator, Met, Moved, Overlap, Search};
+use super::surface_step::VERTICES;
 use super::{End, SurfaceStep};
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::contact::{ContactPoint, Linearisation};
-use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest};
+use crate::geometry::{Candidates, MovingShape, Shape, TangentPlane, deepest_weights, nearest, sagitta};
 use crate::math::{Aabb, Vec3};
 use crate::memory::Pool;
-use crate::model::{Model, PairId, PairKind, WarmContact};
+use crate::model::{PairId, PairKind, WarmContact};
 use crate::sparse::Segment;
+use clearance::{Clearance, LONGER};
 
 /// What one thread finds of the features that end inside an obstacle.
 #[derive(Debug, Default)]
 struct Part {
-    /// Of the vertices of a body and an obstacle [m].
+    /// Vertices of a body that may be inside an obstacle, and their gaps [m].
+    vertices: Vec<u32>,
     gaps: Vec<f64>,
-    /// Vertices inside of it: the nodes that they hang on, and their gaps [m].
-    inside: Vec<([u32; 4], f64, usize)>,
-    /// Vertices that are near enough for an edge or a triangle at them to be inside, and such triangles.
-    near: Vec<usize>,
+    /// Those inside of it, in order; and with the nodes that they hang on and their gaps [m].
+    below: Vec<u32>,
+    inside: Vec<([u32; 4], f64, u32)>,
+    /// Edges and triangles that are near enough to be inside.
+    edges: Vec<u32>,
     triangles: Vec<u32>,
     found: Vec<(PairId, Linearisation)>,
 }
@@ -38,12 +46,11 @@ pub struct Obstacles {
     shapes: Vec<MovingShape>,
     /// Length of the longest edge at the start of the step of each body that is near a round obstacle [m].
     longest_edges: Vec<OnceLock<f64>>,
+    /// Of each deformable body, unless it is small.
+    clearances: Vec<Option<Clearance>>,
     /// Memory of the threads that search.
     idle: Pool<Vec<Part>>,
 }
-
-/// Vertices that one thread takes at a time.
-const VERTICES: usize = 2048;
 
 /// What goes less than this into an obstacle [m] goes with it.
 const LEAST_WAY: f64 = 1e-12;
@@ -109,55 +116,65 @@ impl Obstacles {
         if !end.step.model.is_movable(body) {
             return;
         }
+        let (surfaces, start) = (end.step.surfaces, &end.step.start);
+        let clearance = if body.is_deformable() { self.clearances.get(body.index()).and_then(Option::as_ref) } else { None };
+        let known = clearance.zip(end.motions_of(body)).map(|(clearance, motions)| (clearance, clearance.ways(motions)));
+        let vertices = surfaces.features(body).vertices.clone();
         let mut swept = None;
         for (o, obstacle) in self.shapes.iter().enumerate() {
-            let is_met = match obstacle.shape {
-                // Boxes are among the surfaces.
-                Shape::Box { .. } => false,
-                Shape::Plane => true,
-                Shape::Sphere { .. } | Shape::Cylinder { .. } => {
-                    let vertices = end.step.surfaces.features(body).vertices.clone();
-                    let all = || Swept::of(&end.step.start[vertices.clone()], &end.x[vertices]);
-                    self.may_touch(o, &swept.get_or_insert_with(all).bounds)
-                }
-            };
-            if is_met {
-                self.enter_obstacle(body, o, end, swept.as_ref(), part);
+            // Boxes are among the surfaces.
+            if matches!(obstacle.shape, Shape::Box { .. }) {
+                continue;
             }
+            if let Some((clearance, ways)) = &known {
+                let is_fast = clearance.near(o, obstacle, ways, &surfaces.neighbours[body.index()], &mut part.vertices);
+                self.enter_obstacle(o, end, is_fast, |v| clearance.size_at(v as usize - vertices.start, ways), part);
+                continue;
+            }
+            part.vertices.clear();
+            part.vertices.extend(vertices.start as u32..vertices.end as u32);
+            let (mut longest_edge, mut is_fast) = (0.0, false);
+            if obstacle.shape != Shape::Plane {
+                let swept: &Swept = swept.get_or_insert_with(|| Swept::of(&start[vertices.clone()], &end.x[vertices.clone()]));
+                if !self.may_touch(o, &swept.bounds) {
+                    continue;
+                }
+                longest_edge = self.longest_edge(body, end.step) + swept.stretch;
+                let arm = swept.bounds.center() - obstacle.pose_t0.translation.vector;
+                is_fast = obstacle.may_pass(obstacle.way_seen(swept.way, arm.norm() + 0.5 * swept.bounds.extent().norm()));
+            }
+            self.enter_obstacle(o, end, is_fast, |_| longest_edge, part);
         }
     }
 
     /// The longest edge of a body at the start of the step [m].
     fn longest_edge(&self, body: BodyRef, step: &SurfaceStep) -> f64 {
-        let longest = || {
-            let edges = &step.surfaces.mesh.edges[step.surfaces.features(body).edges.clone()];
-            let length2 = |&[a, b]: &[u32; 2]| (step.start[a as usize] - step.start[b as usize]).norm_squared();
-            edges.iter().map(length2).fold(0.0, f64::max).sqrt()
-        };
+        let longest = || step.longest_edge(body);
         let kept = step.surfaces.numbering.number(body).and_then(|number| self.longest_edges.get(number));
         kept.map_or_else(longest, |kept| *kept.get_or_init(longest))
     }
 
-    /// Vertices, then the inside of edges and of triangles whose corners are outside.
-    fn enter_obstacle(&self, body: BodyRef, o: usize, moved: &End, swept: Option<&Swept>, part: &mut Part) {
-        let Part { gaps, inside, near, triangles, found } = part;
+    /// Of the vertices of `part`, then of the inside of edges and triangles at them whose corners are outside;
+    /// `size_at`: the longest edge of what has a vertex as a corner that a round obstacle may touch, at most [m]; `is_fast`:
+    /// what they are part of may go through it.
+    fn enter_obstacle(&self, o: usize, moved: &End, is_fast: bool, size_at: impl Fn(u32) -> f64, part: &mut Part) {
+        let Part { vertices, gaps, below, inside, edges, triangles, found } = part;
         let (step, obstacle) = (moved.step, &self.shapes[o]);
-        let (mesh, model, features) = (&step.surfaces.mesh, step.model, step.surfaces.features(body));
+        let (mesh, model) = (&step.surfaces.mesh, step.model);
         let (start, end) = (&step.start, &moved.x);
-        let vertices = features.vertices.clone();
         let bounds = obstacle.gap_bounds();
-        let nearest_of = |(gaps, (x0, x1)): (&mut [f64], (&[Vec3], &[Vec3]))| {
-            bounds.gaps(x0, x1, gaps);
-            for ((gap, x0), x1) in gaps.iter_mut().zip(x0).zip(x1).filter(|((gap, _), _)| gap.is_nan()) {
-                *gap = obstacle.tangent_plane(x0, x1).gap;
+        let nearest_of = |(gaps, vertices): (&mut [f64], &[u32])| {
+            bounds.gaps(vertices, start, end, gaps);
+            for (gap, v) in gaps.iter_mut().zip(vertices).filter(|(gap, _)| gap.is_nan()) {
+                *gap = obstacle.tangent_plane(&start[*v as usize], &end[*v as usize]).gap;
             }
             gaps.iter().copied().fold(f64::INFINITY, f64::min)
         };
         gaps.resize(vertices.len(), 0.0);
-        let ways = (start[vertices.clone()].par_chunks(VERTICES), end[vertices.clone()].par_chunks(VERTICES));
-        let nearest_gap = (gaps.par_chunks_mut(VERTICES), ways).into_par_iter().map(nearest_of).reduce(|| f64::INFINITY, f64::min);
-        let mut add = |kind, first: usize| {
-            let pair = PairId { kind, first: first as u32, second: o as u32 };
+        let parts = (gaps.par_chunks_mut(VERTICES), vertices.par_chunks(VERTICES));
+        let nearest_gap = parts.into_par_iter().map(nearest_of).reduce(|| f64::INFINITY, f64::min);
+        let mut add = |kind, first: u32| {
+            let pair = PairId { kind, first, second: o as u32 };
             let row = self.deepest_at_end(&pair, moved);
             if self.gap_of_point(&pair, &row.weights, moved) < 0.0 && !self.is_of_an_edge(&pair, &row.weights, moved) {
                 found.push((pair, row));
@@ -165,55 +182,56 @@ impl Obstacles {
         };
         // Of vertices that hang on the same nodes the deepest comes first: what holds it holds most of the others, and
         // those that are left come when it is looked again.
-        let of_nodes = |v: usize| match model.collision.weights.get(v) {
-            Some(weights) if weights[0] != 1.0 => model.collision.nodes[v],
-            _ => [v as u32; 4],
+        let of_nodes = |v: u32| match model.collision.weights.get(v as usize) {
+            Some(weights) if weights[0] != 1.0 => model.collision.nodes[v as usize],
+            _ => [v; 4],
         };
+        below.clear();
         inside.clear();
         if nearest_gap < 0.0 {
-            inside.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(v), *gap, v)));
+            inside.extend(vertices.iter().zip(&*gaps).filter(|(_, gap)| **gap < 0.0).map(|(v, gap)| (of_nodes(*v), *gap, *v)));
+            below.extend(inside.iter().map(|(_, _, v)| *v));
+            below.sort_unstable();
         }
         inside.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         inside.chunk_by(|a, b| a.0 == b.0).for_each(|same| add(PairKind::VertexObstacle, same[0].2));
         // A plane is met by corners first.
-        let Some(swept) = swept.filter(|_| obstacle.shape != Shape::Plane) else { return };
-        // No point of a feature is further from its first corner than its longest edge, and a gap is no more than the
-        // distance.
-        let is_far = |gap: f64, size2: f64| gap > 0.0 && gap * gap > (1.0 + 1e-9) * size2;
-        let length2 = |a: u32, b: u32| (end[a as usize] - end[b as usize]).norm_squared();
-        let longest2 = (self.longest_edge(body, step) + swept.stretch).powi(2);
-        if is_far(nearest_gap, longest2) {
-            return;
-        }
-        let gap = |v: u32| gaps[v as usize - vertices.start];
+        let radius = match obstacle.shape {
+            Shape::Sphere { radius } | Shape::Cylinder { radius, .. } => radius,
+            Shape::Plane | Shape::Box { .. } => return,
+        };
+        // One corner of what reaches into the obstacle is as near as this: no point of it is further from a corner than its
+        // size. A gap is no more than the distance.
+        let is_near = |(v, gap): &(&u32, &f64)| {
+            let size = (1.0 + LONGER) * size_at(**v);
+            **gap <= size && (is_fast || obstacle.room_at_end(&end[**v as usize]) < size || **gap <= (1.0 + LONGER) * sagitta(radius, size))
+        };
         // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. The one at
         // the point nearest to the middle mostly tells.
         let is_apart = |corners: &[Vec3]| {
             let there = nearest(&obstacle.shape, &(corners.iter().sum::<Vec3>() / corners.len() as f64));
             corners.iter().all(|x| (x - there.point).dot(&there.normal) > 0.0)
         };
-        let size2 = |corners: &[u32]| match *corners {
-            [a, b] => length2(a, b),
-            [a, b, c] => length2(a, b).max(length2(b, c)).max(length2(c, a)),
-            _ => 0.0,
-        };
         let may_enclose = |corners: &[u32]| {
-            if is_far(gap(corners[0]), size2(corners)) || corners.iter().any(|v| gap(*v) < 0.0) {
+            if corners.iter().any(|v| below.binary_search(v).is_ok()) {
                 return false;
             }
             let local: ArrayVec<Vec3, 3> =
                 corners.iter().map(|v| obstacle.pose_t1.inverse_transform_point(&end[*v as usize].into()).coords).collect();
             !is_apart(&local)
         };
-        near.clear();
-        near.extend(vertices.clone().zip(&*gaps).filter(|(_, gap)| !is_far(**gap, longest2)).map(|(v, _)| v));
-        let edges = near.iter().flat_map(|v| step.surfaces.edges_of_first.get(*v)).map(|e| *e as usize);
-        edges.filter(|e| may_enclose(&mesh.edges[*e])).for_each(|e| add(PairKind::EdgeObstacle, e));
+        edges.clear();
         triangles.clear();
-        let of_near = near.iter().flat_map(|v| step.surfaces.triangles_of_first.get(*v));
-        triangles.extend(of_near.filter(|t| may_enclose(&mesh.triangles[**t as usize])));
-        triangles.sort_unstable();
-        triangles.iter().for_each(|t| add(PairKind::TriangleObstacle, *t as usize));
+        for (v, _) in vertices.iter().zip(&*gaps).filter(is_near) {
+            edges.extend(step.surfaces.edges_at.get(*v as usize));
+            triangles.extend(step.surfaces.triangles_at.get(*v as usize));
+        }
+        for features in [&mut *edges, &mut *triangles] {
+            features.sort_unstable();
+            features.dedup();
+        }
+        edges.iter().filter(|e| may_enclose(&mesh.edges[**e as usize])).for_each(|e| add(PairKind::EdgeObstacle, *e));
+        triangles.iter().filter(|t| may_enclose(&mesh.triangles[**t as usize])).for_each(|t| add(PairKind::TriangleObstacle, *t));
     }
 
     /// False only if no point of the box can be inside the obstacle at any time of the step.
@@ -236,12 +254,19 @@ impl ContactGenerator for Obstacles {
         &[PairKind::VertexObstacle, PairKind::EdgeObstacle, PairKind::TriangleObstacle]
     }
 
-    fn begin(&mut self, model: &Model, [t0, t1]: [f64; 2]) {
+    fn begin(&mut self, step: &SurfaceStep, [t0, t1]: [f64; 2]) {
+        let model = step.model;
         let moving = |o: &crate::model::Obstacle| MovingShape { shape: o.shape, pose_t0: o.pose_at(t0), pose_t1: o.pose_at(t1) };
         self.shapes.clear();
         self.shapes.extend(model.obstacles.iter().map(moving));
         self.longest_edges.clear();
         self.longest_edges.resize_with(model.numbering().n_with_unknowns(), OnceLock::new);
+        let is_needed = model.obstacles.iter().any(|obstacle| !matches!(obstacle.shape, Shape::Box { .. }));
+        if is_needed && self.clearances.len() != model.bodies.len() {
+            self.clearances = (0..model.bodies.len()).map(|body| Clearance::new(step, body)).collect();
+        }
+        let Self { shapes, clearances, .. } = self;
+        clearances.par_iter_mut().flatten().for_each(|clearance| clearance.begin(step, shapes));
     }
 
     fn exists(&self, step: &SurfaceStep, pair: &PairId) -> bool {
@@ -339,6 +364,8 @@ impl ContactGenerator for Obstacles {
 struct Swept {
     /// Around their starts and ends.
     bounds: Aabb,
+    /// How far one goes, at most [m].
+    way: f64,
     /// How much further from each other two of them can be at the end than at the start [m].
     stretch: f64,
 }
@@ -373,8 +400,8 @@ impl WithSimd for Sweeping<'_> {
                 most_way[k] = greater(way, most_way[k]);
             }
         }
-        let stretch = (Vec3::from(most_way) - Vec3::from(least_way)).norm();
-        Swept { bounds: Aabb { min: lo.into(), max: hi.into() }, stretch }
+        let [least, most] = [least_way, most_way].map(Vec3::from);
+        Swept { bounds: Aabb { min: lo.into(), max: hi.into() }, way: most.sup(&-least).norm(), stretch: (most - least).norm() }
     }
 }
 

@@ -20,7 +20,8 @@ pub struct End<'s> {
     /// Centres of mass of the rigid bodies of the island [m].
     centers: Vec<Vec3>,
     pub step: &'s SurfaceStep<'s>,
-    bodies: Vec<BodyRef>,
+    /// Of the island, with the place of the first velocity of each.
+    bodies: Vec<(BodyRef, usize)>,
     /// Velocities of the nodes of the island [m/s].
     velocities: Vec<Row>,
 }
@@ -29,6 +30,14 @@ impl End<'_> {
     /// How all nodes move; of an end of the whole scene.
     pub fn node_motions(&self) -> NodeMotions<'_> {
         NodeMotions { displacements: &self.step.rows, velocities: &self.velocities, dt: self.step.dt }
+    }
+
+    /// How the nodes of a deformable body move; none of a body of another island.
+    pub fn motions_of(&self, body: BodyRef) -> Option<NodeMotions<'_>> {
+        let nodes = self.step.model.bodies[body.index()].nodes.clone();
+        let place = self.bodies.binary_search_by_key(&body, |(body, _)| *body).ok()?;
+        let velocities = &self.velocities[self.bodies[place].1..][..nodes.len()];
+        Some(NodeMotions { displacements: &self.step.rows[nodes], velocities, dt: self.step.dt })
     }
 
     /// The row of H of a weighted sum of up to four vertices, into `entries`.
@@ -76,7 +85,7 @@ struct EndMemory {
     /// would else copy the whole scene each time they move.
     x: Vec<Vec3>,
     centers: Vec<Vec3>,
-    bodies: Vec<BodyRef>,
+    bodies: Vec<(BodyRef, usize)>,
     velocities: Vec<Row>,
     is_of_step: bool,
 }
@@ -137,6 +146,18 @@ impl<'a> SurfaceStep<'a> {
         Self { model, surfaces, state, dt: span.dt, script_end, start, scripted, rows, idle_ends }
     }
 
+    /// Displacements of the nodes of a deformable body at the start [m].
+    pub fn displacements_of(&self, body: usize) -> &[Row] {
+        &self.rows[self.model.bodies[body].nodes.clone()]
+    }
+
+    /// The longest edge of a body at the start [m].
+    pub fn longest_edge(&self, body: BodyRef) -> f64 {
+        let edges = &self.surfaces.mesh.edges[self.surfaces.features(body).edges.clone()];
+        let length2 = |&[a, b]: &[u32; 2]| (self.start[a as usize] - self.start[b as usize]).norm_squared();
+        edges.iter().map(length2).fold(0.0, f64::max).sqrt()
+    }
+
     /// The time of given motions at the end [s].
     pub fn script_end(&self) -> f64 {
         self.script_end
@@ -181,7 +202,7 @@ impl<'a> SurfaceStep<'a> {
             }
         }
         bodies.clear();
-        bodies.extend(island.segments.iter().map(|segment| segment.body));
+        bodies.extend(island.segments.iter().map(|segment| (segment.body, segment.start)));
         let EndMemory { x, centers, bodies, velocities, .. } = memory;
         End { x, centers, bodies, velocities, step: self }
     }
@@ -190,8 +211,8 @@ impl<'a> SurfaceStep<'a> {
     fn restore_others(&self, memory: &mut EndMemory, island: &Island) {
         let EndMemory { x, centers, bodies, is_of_step, .. } = memory;
         if *is_of_step {
-            let is_other = |body: &&BodyRef| island.segments.binary_search_by_key(*body, |segment| segment.body).is_err();
-            for body in bodies.iter().filter(is_other) {
+            let is_other = |(body, _): &&(BodyRef, usize)| island.segments.binary_search_by_key(body, |segment| segment.body).is_err();
+            for (body, _) in bodies.iter().filter(is_other) {
                 let range = self.surfaces.features(*body).vertices.clone();
                 x[range.clone()].copy_from_slice(&self.scripted[range]);
             }
@@ -219,14 +240,14 @@ impl<'a> SurfaceStep<'a> {
 }
 
 /// Three numbers of a node, and a zero: one register.
-type Row = [f64; 4];
+pub type Row = [f64; 4];
 
 fn row_of(x: &Vec3) -> Row {
     [x.x, x.y, x.z, 0.0]
 }
 
 /// Vertices that one thread takes at a time.
-const VERTICES: usize = 2048;
+pub const VERTICES: usize = 2048;
 
 /// `x = from + factor` times the interpolated rows of the nodes, those of node `first` and the following ones; by the
 /// widest registers, in the order of [`interpolate`](crate::model::interpolate).

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::body::{BodyNumbering, BodyRef};
 use crate::contact::islands::Island;
-use crate::geometry::{HostTet, Hosts, Mesh, MeshError, Mobility, Shape};
+use crate::geometry::{HostTet, Hosts, Mesh, MeshError, Mobility, Shape, group};
 use crate::math::{Isometry, Vec3};
 use crate::model::{Lists, Model};
 
@@ -19,14 +21,19 @@ pub struct Surfaces {
     pub rest: Vec<Vec3>,
     /// Carrier and place in its frame of every vertex after the deformable ones: a rigid body or an obstacle.
     pub carried_vertices: Vec<(BodyRef, Vec3)>,
-    /// The edges and the triangles of each vertex that is their first, in order.
-    pub edges_of_first: Lists,
-    pub triangles_of_first: Lists,
+    /// The edges and the triangles at each vertex, in order.
+    pub edges_at: Lists,
+    pub triangles_at: Lists,
     /// Of each deformable and each rigid body.
     features: Vec<Features>,
+    /// The vertices of each deformable body, [`GROUP`] neighbours after each other.
+    pub neighbours: Vec<Vec<u32>>,
     /// All bodies.
     pub whole: Island,
 }
+
+/// Vertices of a group of neighbours.
+pub const GROUP: usize = 16;
 
 /// The features of a body in the collision mesh.
 #[derive(Clone, Debug)]
@@ -70,9 +77,9 @@ impl Surfaces {
             triangles,
         });
         let features = features.collect();
-        let by_first = |firsts: &mut dyn Iterator<Item = u32>| Lists::from_pairs(mesh.body.len(), &firsts.zip(0..).collect::<Vec<_>>());
-        let edges_of_first = by_first(&mut mesh.edges.iter().map(|ends| ends[0]));
-        let triangles_of_first = by_first(&mut mesh.triangles.iter().map(|corners| corners[0]));
+        let lists = |pairs: &mut dyn Iterator<Item = (u32, u32)>| Lists::from_pairs(mesh.body.len(), &pairs.collect::<Vec<_>>());
+        let edges_at = lists(&mut (0..).zip(&mesh.edges).flat_map(|(e, ends)| ends.map(|v| (v, e))));
+        let triangles_at = lists(&mut (0..).zip(&mesh.triangles).flat_map(|(t, corners)| corners.map(|v| (v, t))));
         let mut rest = model.collision.positions(&model.rest_positions);
         let pose_at_start = |carrier: &BodyRef| match carrier {
             BodyRef::Rigid(_) => model.rigid_bodies[carrier.index()].pose,
@@ -80,8 +87,14 @@ impl Surfaces {
             BodyRef::Deformable(_) | BodyRef::World => Isometry::identity(),
         };
         rest.extend(carried_vertices.iter().map(|(carrier, v)| (pose_at_start(carrier) * nalgebra::Point3::from(*v)).coords));
-        let numbering = model.numbering();
-        Ok(Self { mesh, numbering, rest, carried_vertices, edges_of_first, triangles_of_first, features, whole: Island::whole(model) })
+        let neighbours_of = |body: &crate::model::Body| {
+            let mut vertices: Vec<_> = body.collision_vertices.clone().map(|v| (rest[v], v as u32)).collect();
+            group(&mut vertices, GROUP);
+            vertices.into_iter().map(|(_, v)| v).collect()
+        };
+        let neighbours = model.bodies.par_iter().map(neighbours_of).collect();
+        let (numbering, whole) = (model.numbering(), Island::whole(model));
+        Ok(Self { mesh, numbering, rest, carried_vertices, edges_at, triangles_at, features, neighbours, whole })
     }
 
     /// The tets that carry the vertices of the deformable bodies.
