@@ -2,8 +2,8 @@
 
 use crate::math::{Aabb, Vec3};
 
-/// Brings the nearer half of `items` (place and number) along the longest extent of their places to the front: where the
-/// second half begins, after as many full groups of `size` as possible.
+/// Brings the nearer half of `items` (place and number) along the longest extent of their places to the front: where
+/// the second half begins, after as many full groups of `size` as possible.
 pub fn halve(items: &mut [(Vec3, u32)], size: usize) -> usize {
     let axis = Aabb::of(items.iter().map(|(x, _)| x)).extent().imax();
     let half = (items.len() / 2).next_multiple_of(size);

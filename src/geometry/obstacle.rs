@@ -65,9 +65,9 @@ pub fn half_thickness(shape: &Shape) -> f64 {
     }
 }
 
-/// How far a ball or a cylinder of some radius [m] may rise above the corners of an edge or a triangle of a size [m], its
-/// longest edge: a feature with all corners further than this from it has no point inside. For a cylinder only if all of
-/// them are beside the mantle.
+/// How far a ball or a cylinder of some radius [m] may rise above the corners of an edge or a triangle of a size [m],
+/// its longest edge: a feature with all corners further than this from it has no point inside. For a cylinder only if
+/// all of them are beside the mantle.
 ///
 /// A point p of the feature is a mean of its corners x with weights w, and `|p|^2 = sum w |x|^2 - sum_{a<b} w_a w_b
 /// |x_a - x_b|^2`, where the products of weights sum up to a third at most.
@@ -172,8 +172,8 @@ impl MovingShape {
         way + (self.pose_t1.translation.vector - self.pose_t0.translation.vector).norm() + turn * arm
     }
 
-    /// How far a point is from the nearer rim along the axis of a cylinder, at the start of the step [m]; below 0 beyond
-    /// it. There is none in other shapes.
+    /// How far a point is from the nearer rim along the axis of a cylinder, at the start of the step [m]; below 0
+    /// beyond it. There is none in other shapes.
     pub fn room_at_start(&self, x: &Vec3) -> f64 {
         room(&self.shape, &self.pose_t0, x)
     }
@@ -460,8 +460,8 @@ mod tests {
         assert!(told > 3000, "{told}");
     }
 
-    /// Corners that are as far from a ball of radius 1 as the sagitta tells span triangles that reach to it, and none that
-    /// reach into it.
+    /// Corners that are as far from a ball of radius 1 as the sagitta tells span triangles that reach to it, and none
+    /// that reach into it.
     #[test]
     fn triangles_reach_as_deep_as_the_sagitta_tells() {
         for size in [1e-3, 0.1, 0.5, 1.0, 1.7] {

@@ -155,8 +155,8 @@ impl Obstacles {
     }
 
     /// Of the vertices of `part`, then of the inside of edges and triangles at them whose corners are outside;
-    /// `size_at`: the longest edge of what has a vertex as a corner that a round obstacle may touch, at most [m]; `is_fast`:
-    /// what they are part of may go through it.
+    /// `size_at`: the longest edge of what has a vertex as a corner that a round obstacle may touch, at most [m];
+    /// `is_fast`: one of the vertices may go through it.
     fn enter_obstacle(&self, o: usize, moved: &End, is_fast: bool, size_at: impl Fn(u32) -> f64, part: &mut Part) {
         let Part { vertices, gaps, below, inside, edges, triangles, found } = part;
         let (step, obstacle) = (moved.step, &self.shapes[o]);
@@ -200,11 +200,16 @@ impl Obstacles {
             Shape::Sphere { radius } | Shape::Cylinder { radius, .. } => radius,
             Shape::Plane | Shape::Box { .. } => return,
         };
-        // One corner of what reaches into the obstacle is as near as this: no point of it is further from a corner than its
-        // size. A gap is no more than the distance.
+        // One corner of what reaches into the obstacle is as near as this: no point of it is further from a corner than
+        // its size. A gap is no more than the distance.
+        let may_reach = |v: u32, gap: f64, size: f64| {
+            let size = (1.0 + LONGER) * size;
+            gap <= size && (is_fast || obstacle.room_at_end(&end[v as usize]) < size || gap <= (1.0 + LONGER) * sagitta(radius, size))
+        };
         let is_near = |(v, gap): &(&u32, &f64)| {
-            let size = (1.0 + LONGER) * size_at(**v);
-            **gap <= size && (is_fast || obstacle.room_at_end(&end[**v as usize]) < size || **gap <= (1.0 + LONGER) * sagitta(radius, size))
+            let (v, gap) = (**v, **gap);
+            // What it is at the end tells more, where that is still needed.
+            gap >= 0.0 && may_reach(v, gap, size_at(v)) && may_reach(v, gap, step.surfaces.size_at(v, end))
         };
         // A convex shape lies below each of its tangent planes: corners above one of them cannot enclose it. The one at
         // the point nearest to the middle mostly tells.

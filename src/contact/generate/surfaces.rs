@@ -122,6 +122,13 @@ impl Surfaces {
         hosts
     }
 
+    /// No edge of a triangle at a vertex is longer than this, with the vertices at `x` [m]: no side of a triangle is
+    /// longer than both others together.
+    pub fn size_at(&self, vertex: u32, x: &[Vec3]) -> f64 {
+        let edges = self.edges_at.get(vertex as usize).iter().map(|e| self.mesh.edges[*e as usize]);
+        2.0 * edges.map(|[a, b]| (x[a as usize] - x[b as usize]).norm_squared()).fold(0.0, f64::max).sqrt()
+    }
+
     /// The body of a vertex of the mesh.
     pub fn body_of_vertex(&self, vertex: u32) -> BodyRef {
         self.numbering.body(self.mesh.body[vertex as usize] as usize)

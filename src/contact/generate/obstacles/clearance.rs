@@ -5,7 +5,6 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::body::BodyRef;
 use crate::contact::generate::surface_step::{Row, SurfaceStep, VERTICES};
 use crate::contact::generate::surfaces::GROUP;
 use crate::geometry::{MovingShape, NodeMotions, Shape, sagitta};
@@ -13,8 +12,8 @@ use crate::math::{Aabb, Isometry, Vec3};
 
 /// Bodies with fewer vertices are always looked at as a whole.
 const FEWEST: usize = 512;
-/// A body is looked at as a whole again once its nodes, or an obstacle, have moved by this part of its size, and half of
-/// how far it was from the nearest obstacle.
+/// A body is looked at as a whole again once its nodes, or an obstacle, have moved by this part of its size, and half
+/// of how far it was from the nearest obstacle.
 const OUTDATED: f64 = 0.005;
 /// What is further than the longest edge is so by this part of it, at least.
 pub const LONGER: f64 = 1e-9;
@@ -31,7 +30,8 @@ pub struct Clearance {
     size: f64,
     /// Displacements of the nodes when it was looked at [m].
     displacements: Vec<Row>,
-    /// The longest edge of what has each vertex as a corner then [m], and of each group; none if no obstacle is round.
+    /// [`Surfaces::size_at`](crate::contact::generate::Surfaces::size_at) of each vertex then [m], and the largest of
+    /// each group; none if no obstacle is round.
     sizes: Vec<f64>,
     sizes_of_groups: Vec<f64>,
     of_obstacles: Vec<Distances>,
@@ -52,6 +52,8 @@ struct Distances {
     of_groups: Vec<f64>,
     /// From each group to the nearer rim along the axis of a cylinder, at least [m]; beyond it below 0.
     rooms: Vec<f64>,
+    /// The largest coordinate of a vertex [m].
+    largest: f64,
 }
 
 /// How far a body goes in a trial motion, at most [m].
@@ -105,14 +107,11 @@ impl Clearance {
         sizes.clear();
         sizes_of_groups.clear();
         if shapes.iter().any(|shape| is_round(&shape.shape)) {
-            let features = step.surfaces.features(BodyRef::Deformable(*body as u32));
-            let first = features.vertices.start;
-            sizes.resize(features.vertices.len(), 0.0);
-            for triangle in &step.surfaces.mesh.triangles[features.triangles.clone()] {
-                let [a, b, c] = triangle.map(|v| x[v as usize]);
-                let size = (b - a).norm_squared().max((c - b).norm_squared()).max((a - c).norm_squared()).sqrt();
-                triangle.iter().for_each(|v| sizes[*v as usize - first] = size.max(sizes[*v as usize - first]));
-            }
+            let all = step.model.bodies[*body].collision_vertices.clone();
+            let first = all.start;
+            sizes.resize(all.len(), 0.0);
+            let at = |(k, size): (usize, &mut f64)| *size = step.surfaces.size_at((first + k) as u32, x);
+            sizes.par_iter_mut().with_min_len(VERTICES).enumerate().for_each(at);
             let size = |vertices: &[u32]| vertices.iter().map(|v| sizes[*v as usize - first]).fold(0.0, f64::max);
             sizes_of_groups.extend(vertices.chunks(GROUP).map(size));
         }
@@ -126,8 +125,12 @@ impl Clearance {
                 continue;
             }
             let bounds = MovingShape { pose_t1: shape.pose_t0, ..*shape }.gap_bounds();
+            let largest_of = |(gaps, vertices): (&mut [f64], &[u32])| {
+                bounds.gaps(vertices, x, x, gaps);
+                vertices.iter().map(|v| x[*v as usize].amax()).fold(0.0, f64::max)
+            };
             let parts = (gaps.par_chunks_mut(VERTICES), vertices.par_chunks(VERTICES));
-            parts.into_par_iter().for_each(|(gaps, vertices)| bounds.gaps(vertices, x, x, gaps));
+            known.largest = parts.into_par_iter().map(largest_of).reduce(|| 0.0, f64::max);
             let least = |gaps: &[f64]| gaps.iter().fold(f64::INFINITY, |least, gap| if *gap > 0.0 { least.min(*gap) } else { 0.0 });
             known.of_groups.extend(gaps.chunks(GROUP).map(least));
             *nearest = known.of_groups.iter().copied().fold(*nearest, f64::min);
@@ -149,12 +152,12 @@ impl Clearance {
         self.sizes[k] + ways.stretch
     }
 
-    /// Puts those vertices into `near`, in any order, that may end inside an obstacle, or so near to it that an edge or a
-    /// triangle may, and tells whether it may be so fast that it passes through a round one. Of the others
+    /// Puts those vertices into `near`, in any order, that may end inside an obstacle, or so near to it that an edge or
+    /// a triangle at them may; tells whether any of them may be so fast that it passes through. Of the others
     /// [`GapBounds`](crate::geometry::GapBounds) tells that they do not.
     pub fn near(&self, o: usize, obstacle: &MovingShape, ways: &Ways, neighbours: &[u32], near: &mut Vec<u32>) -> bool {
         near.clear();
-        let Distances { pose, of_groups, rooms } = &self.of_obstacles[o];
+        let Distances { pose, of_groups, rooms, largest } = &self.of_obstacles[o];
         let MovingShape { shape, pose_t0, pose_t1 } = obstacle;
         let [there, from] = [pose, pose_t0].map(|pose| pose.translation.vector);
         let tilt = (pose_t1.rotation * Vec3::y() - pose.rotation * Vec3::y()).norm();
@@ -174,7 +177,7 @@ impl Clearance {
                 let is_beside_mantle = rooms.get(k).is_none_or(|room| room - approach - tilt * (size + approach) >= size);
                 needed = in_step.max(if is_beside_mantle && !passes { sagitta(radius, size) } else { size });
             }
-            let roundings = ROUNDING * (needed + approach + distance + bound + there.norm());
+            let roundings = ROUNDING * (needed + approach + distance + largest + there.norm());
             // Written so that what is not a number is near.
             let is_far = *distance > approach + roundings + (1.0 + LONGER) * needed;
             if !is_far {
@@ -234,10 +237,6 @@ impl WithSimd for WaysOfNodes<'_> {
             }
         }
         let length = |way: &dyn Fn(usize) -> f64| (0..4).map(|k| way(k).powi(2)).sum::<f64>().sqrt();
-        Ways {
-            to_end: length(&|k| most[k].max(-least[k])),
-            stretch: length(&|k| most[k] - least[k]),
-            in_step: length(&|k| in_step[k]),
-        }
+        Ways { to_end: length(&|k| most[k].max(-least[k])), stretch: length(&|k| most[k] - least[k]), in_step: length(&|k| in_step[k]) }
     }
 }

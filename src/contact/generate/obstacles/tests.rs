@@ -112,7 +112,8 @@ fn nothing_that_ends_inside_is_passed_over() {
             clearance.near(o, obstacle, &ways, &surfaces.neighbours[0], &mut near);
             (n_near, n_looks) = (n_near + near.len(), n_looks + surfaces.neighbours[0].len());
             clearance.near(o, obstacle, &Ways::default(), &surfaces.neighbours[0], &mut near);
-            let is_missed = |pair: &&PairId| pair.second == o as u32 && pair.kind == PairKind::VertexObstacle && !near.contains(&pair.first);
+            let is_missed =
+                |pair: &&PairId| pair.second == o as u32 && pair.kind == PairKind::VertexObstacle && !near.contains(&pair.first);
             n_missed += found.iter().filter(is_missed).count();
         }
         drop(end);
