@@ -118,7 +118,7 @@ impl Obstacles {
         }
         let (surfaces, start) = (end.step.surfaces, &end.step.start);
         let clearance = if body.is_deformable() { self.clearances.get(body.index()).and_then(Option::as_ref) } else { None };
-        let known = clearance.zip(end.motions_of(body)).map(|(clearance, motions)| (clearance, clearance.ways(motions)));
+        let known = clearance.and_then(|clearance| Some((clearance, clearance.ways(end.motions_of(body)?))));
         let vertices = surfaces.features(body).vertices.clone();
         let mut swept = None;
         for (o, obstacle) in self.shapes.iter().enumerate() {

@@ -32,9 +32,9 @@ impl End<'_> {
         NodeMotions { displacements: &self.step.rows, velocities: &self.velocities, dt: self.step.dt }
     }
 
-    /// How the nodes of a deformable body move; none of a body of another island.
+    /// How the nodes of a deformable body move; none of others, or of one of another island.
     pub fn motions_of(&self, body: BodyRef) -> Option<NodeMotions<'_>> {
-        let nodes = self.step.model.bodies[body.index()].nodes.clone();
+        let nodes = self.step.model.bodies.get(body.index()).filter(|_| body.is_deformable())?.nodes.clone();
         let place = self.bodies.binary_search_by_key(&body, |(body, _)| *body).ok()?;
         let velocities = &self.velocities[self.bodies[place].1..][..nodes.len()];
         Some(NodeMotions { displacements: &self.step.rows[nodes], velocities, dt: self.step.dt })
