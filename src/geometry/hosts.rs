@@ -16,8 +16,8 @@ pub struct HostTet {
 const MAX_SLENDERNESS: f64 = 5e3;
 
 impl HostTet {
-    /// Whether it is so slender that its deformation is not known in f32: differences of displacements are multiplied by
-    /// the slenderness, and so are their roundings.
+    /// Whether it is so slender that its deformation is not known in f32: differences of displacements are multiplied
+    /// by the slenderness, and so are their roundings.
     pub fn is_too_slender(&self) -> bool {
         let [a, b, c, d] = self.corners;
         let longest2 = [b - a, c - a, d - a, c - b, d - b, d - c].iter().map(Vec3::norm_squared).fold(0.0, f64::max);

@@ -125,11 +125,6 @@ fn first_entry(shape: &Shape, p0: &Vec3, p1: &Vec3, near: f64) -> Option<Nearest
     None
 }
 
-fn room(shape: &Shape, pose: &Isometry, x: &Vec3) -> f64 {
-    let Shape::Cylinder { half_height, .. } = *shape else { return f64::INFINITY };
-    half_height - (x - pose.translation.vector).dot(&(pose.rotation * Vec3::y())).abs()
-}
-
 /// The plane through the rim of a cylinder at the point `p` that lies along an edge or a triangle; its distance is that
 /// of `p`. None where the feature lies along no such plane between those of cap and mantle, or one of these tells more:
 /// the feature sinks less deep below it.
@@ -167,20 +162,20 @@ impl MovingShape {
     /// How far a point goes in the step seen from the shape, at most [m], that goes `way` [m] in space and starts at a
     /// distance of `arm` [m] from the middle.
     pub fn way_seen(&self, way: f64, arm: f64) -> f64 {
-        // The 2-norm of the difference of two rotations by their angle.
-        let turn = 2.0 * (0.5 * self.pose_t0.rotation.angle_to(&self.pose_t1.rotation)).sin() + f64::EPSILON;
-        way + (self.pose_t1.translation.vector - self.pose_t0.translation.vector).norm() + turn * arm
+        way + (self.pose_t1.translation.vector - self.pose_t0.translation.vector).norm() + self.turn() * arm
     }
 
-    /// How far a point is from the nearer rim along the axis of a cylinder, at the start of the step [m]; below 0
-    /// beyond it. There is none in other shapes.
-    pub fn room_at_start(&self, x: &Vec3) -> f64 {
-        room(&self.shape, &self.pose_t0, x)
+    /// How much further than its middle a point of it at unit distance goes as it turns, at most [-]: the 2-norm of the
+    /// difference of two rotations by their angle.
+    fn turn(&self) -> f64 {
+        2.0 * (0.5 * self.pose_t0.rotation.angle_to(&self.pose_t1.rotation)).sin() + f64::EPSILON
     }
 
-    /// The same at the end of the step.
+    /// How far a point is from the nearer rim along the axis of a cylinder, at the end of the step [m]; below 0 beyond
+    /// it. There is none in other shapes.
     pub fn room_at_end(&self, x: &Vec3) -> f64 {
-        room(&self.shape, &self.pose_t1, x)
+        let Shape::Cylinder { half_height, .. } = self.shape else { return f64::INFINITY };
+        half_height - (x - self.pose_t1.translation.vector).dot(&(self.pose_t1.rotation * Vec3::y())).abs()
     }
 
     /// The tangent plane for a point that goes from `x_t0` to `x_t1` [m, world]. The path is followed in the obstacle's
@@ -304,9 +299,7 @@ impl MovingShape {
                 };
             }
         };
-        // The 2-norm of the difference of two rotations by their angle.
-        let turn = 2.0 * (0.5 * pose_t0.rotation.angle_to(&pose_t1.rotation)).sin() + f64::EPSILON;
-        GapBounds::Ball { centers: [pose_t0, pose_t1].map(|pose| pose.translation.vector), radius, turn }
+        GapBounds::Ball { centers: [pose_t0, pose_t1].map(|pose| pose.translation.vector), radius, turn: self.turn() }
     }
 }
 
@@ -471,7 +464,7 @@ mod tests {
             let y = ((1.0 + distance).powi(2) - r * r).sqrt();
             assert!((y - 1.0).abs() < 1e-12, "{size}: {y}");
             for k in 1..500 {
-                // Three points further than that, and no longer edges.
+                // Three points as far as that, and no longer edges.
                 let corners = [0, 1, 2].map(|c| (Vec3::y() + sample(3 * k + c) * (0.3 * size)).normalize() * (1.0 + distance));
                 let longest = [0, 1, 2].map(|c| (corners[c] - corners[(c + 1) % 3]).norm()).into_iter().fold(0.0, f64::max);
                 assert!(longest <= 1.2 * size);

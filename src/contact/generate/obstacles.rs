@@ -46,7 +46,7 @@ pub struct Obstacles {
     shapes: Vec<MovingShape>,
     /// Length of the longest edge at the start of the step of each body that is near a round obstacle [m].
     longest_edges: Vec<OnceLock<f64>>,
-    /// Of each deformable body, unless it is small.
+    /// Of each deformable body that has groups of neighbours.
     clearances: Vec<Option<Clearance>>,
     /// Memory of the threads that search.
     idle: Pool<Vec<Part>>,
@@ -127,7 +127,7 @@ impl Obstacles {
                 continue;
             }
             if let Some((clearance, ways)) = &known {
-                let is_fast = clearance.near(o, obstacle, ways, &surfaces.neighbours[body.index()], &mut part.vertices);
+                let is_fast = clearance.near(o, obstacle, ways, surfaces, &mut part.vertices);
                 self.enter_obstacle(o, end, is_fast, |v| clearance.size_at(v as usize - vertices.start, ways), part);
                 continue;
             }
@@ -149,7 +149,11 @@ impl Obstacles {
 
     /// The longest edge of a body at the start of the step [m].
     fn longest_edge(&self, body: BodyRef, step: &SurfaceStep) -> f64 {
-        let longest = || step.longest_edge(body);
+        let longest = || {
+            let edges = &step.surfaces.mesh.edges[step.surfaces.features(body).edges.clone()];
+            let length2 = |&[a, b]: &[u32; 2]| (step.start[a as usize] - step.start[b as usize]).norm_squared();
+            edges.iter().map(length2).fold(0.0, f64::max).sqrt()
+        };
         let kept = step.surfaces.numbering.number(body).and_then(|number| self.longest_edges.get(number));
         kept.map_or_else(longest, |kept| *kept.get_or_init(longest))
     }
@@ -266,8 +270,7 @@ impl ContactGenerator for Obstacles {
         self.shapes.extend(model.obstacles.iter().map(moving));
         self.longest_edges.clear();
         self.longest_edges.resize_with(model.numbering().n_with_unknowns(), OnceLock::new);
-        let is_needed = model.obstacles.iter().any(|obstacle| !matches!(obstacle.shape, Shape::Box { .. }));
-        if is_needed && self.clearances.len() != model.bodies.len() {
+        if self.clearances.len() != model.bodies.len() {
             self.clearances = (0..model.bodies.len()).map(|body| Clearance::new(step, body)).collect();
         }
         let Self { shapes, clearances, .. } = self;

@@ -151,13 +151,6 @@ impl<'a> SurfaceStep<'a> {
         &self.rows[self.model.bodies[body].nodes.clone()]
     }
 
-    /// The longest edge of a body at the start [m].
-    pub fn longest_edge(&self, body: BodyRef) -> f64 {
-        let edges = &self.surfaces.mesh.edges[self.surfaces.features(body).edges.clone()];
-        let length2 = |&[a, b]: &[u32; 2]| (self.start[a as usize] - self.start[b as usize]).norm_squared();
-        edges.iter().map(length2).fold(0.0, f64::max).sqrt()
-    }
-
     /// The time of given motions at the end [s].
     pub fn script_end(&self) -> f64 {
         self.script_end

@@ -26,7 +26,8 @@ pub struct Surfaces {
     pub triangles_at: Lists,
     /// Of each deformable and each rigid body.
     features: Vec<Features>,
-    /// The vertices of each deformable body, [`GROUP`] neighbours after each other.
+    /// The vertices of each deformable body, [`GROUP`] neighbours after each other; none of small ones, or where no
+    /// obstacle is of exact shape.
     pub neighbours: Vec<Vec<u32>>,
     /// All bodies.
     pub whole: Island,
@@ -34,6 +35,8 @@ pub struct Surfaces {
 
 /// Vertices of a group of neighbours.
 pub const GROUP: usize = 16;
+/// A body with fewer vertices has no groups.
+const FEWEST: usize = 512;
 
 /// The features of a body in the collision mesh.
 #[derive(Clone, Debug)]
@@ -87,7 +90,11 @@ impl Surfaces {
             BodyRef::Deformable(_) | BodyRef::World => Isometry::identity(),
         };
         rest.extend(carried_vertices.iter().map(|(carrier, v)| (pose_at_start(carrier) * nalgebra::Point3::from(*v)).coords));
+        let has_exact_shapes = model.obstacles.iter().any(|obstacle| !matches!(obstacle.shape, Shape::Box { .. }));
         let neighbours_of = |body: &crate::model::Body| {
+            if !has_exact_shapes || body.collision_vertices.len() < FEWEST {
+                return vec![];
+            }
             let mut vertices: Vec<_> = body.collision_vertices.clone().map(|v| (rest[v], v as u32)).collect();
             group(&mut vertices, GROUP);
             vertices.into_iter().map(|(_, v)| v).collect()

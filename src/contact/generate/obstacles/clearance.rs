@@ -6,12 +6,10 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::contact::generate::surface_step::{Row, SurfaceStep, VERTICES};
-use crate::contact::generate::surfaces::GROUP;
+use crate::contact::generate::surfaces::{GROUP, Surfaces};
 use crate::geometry::{MovingShape, NodeMotions, Shape, sagitta};
 use crate::math::{Aabb, Isometry, Vec3};
 
-/// Bodies with fewer vertices are always looked at as a whole.
-const FEWEST: usize = 512;
 /// A body is looked at as a whole again once its nodes, or an obstacle, have moved by this part of its size, and half
 /// of how far it was from the nearest obstacle.
 const OUTDATED: f64 = 0.005;
@@ -30,8 +28,7 @@ pub struct Clearance {
     size: f64,
     /// Displacements of the nodes when it was looked at [m].
     displacements: Vec<Row>,
-    /// [`Surfaces::size_at`](crate::contact::generate::Surfaces::size_at) of each vertex then [m], and the largest of
-    /// each group; none if no obstacle is round.
+    /// [`Surfaces::size_at`] of each vertex then [m], and the largest of each group; none if no obstacle is round.
     sizes: Vec<f64>,
     sizes_of_groups: Vec<f64>,
     of_obstacles: Vec<Distances>,
@@ -68,10 +65,10 @@ pub struct Ways {
 }
 
 impl Clearance {
-    /// None of a body that is too small for it.
+    /// None of a body without groups of neighbours: it is always looked at as a whole.
     pub fn new(step: &SurfaceStep, body: usize) -> Option<Self> {
         let vertices = step.model.bodies[body].collision_vertices.clone();
-        if vertices.len() < FEWEST {
+        if step.surfaces.neighbours[body].is_empty() {
             return None;
         }
         let weights = &step.model.collision.weights[vertices.clone()];
@@ -124,7 +121,8 @@ impl Clearance {
             if matches!(shape.shape, Shape::Box { .. }) {
                 continue;
             }
-            let bounds = MovingShape { pose_t1: shape.pose_t0, ..*shape }.gap_bounds();
+            let still = MovingShape { pose_t1: shape.pose_t0, ..*shape };
+            let bounds = still.gap_bounds();
             let largest_of = |(gaps, vertices): (&mut [f64], &[u32])| {
                 bounds.gaps(vertices, x, x, gaps);
                 vertices.iter().map(|v| x[*v as usize].amax()).fold(0.0, f64::max)
@@ -135,7 +133,7 @@ impl Clearance {
             known.of_groups.extend(gaps.chunks(GROUP).map(least));
             *nearest = known.of_groups.iter().copied().fold(*nearest, f64::min);
             if matches!(shape.shape, Shape::Cylinder { .. }) {
-                let room = |vertices: &[u32]| vertices.iter().map(|v| shape.room_at_start(&x[*v as usize])).fold(f64::INFINITY, f64::min);
+                let room = |vertices: &[u32]| vertices.iter().map(|v| still.room_at_end(&x[*v as usize])).fold(f64::INFINITY, f64::min);
                 known.rooms.extend(vertices.chunks(GROUP).map(room));
             }
         }
@@ -155,7 +153,7 @@ impl Clearance {
     /// Puts those vertices into `near`, in any order, that may end inside an obstacle, or so near to it that an edge or
     /// a triangle at them may; tells whether any of them may be so fast that it passes through. Of the others
     /// [`GapBounds`](crate::geometry::GapBounds) tells that they do not.
-    pub fn near(&self, o: usize, obstacle: &MovingShape, ways: &Ways, neighbours: &[u32], near: &mut Vec<u32>) -> bool {
+    pub fn near(&self, o: usize, obstacle: &MovingShape, ways: &Ways, surfaces: &Surfaces, near: &mut Vec<u32>) -> bool {
         near.clear();
         let Distances { pose, of_groups, rooms, largest } = &self.of_obstacles[o];
         let MovingShape { shape, pose_t0, pose_t1 } = obstacle;
@@ -168,7 +166,7 @@ impl Clearance {
         };
         let approach = ways.to_end + approach(shape, pose, pose_t1);
         let mut is_fast = false;
-        for (k, (distance, vertices)) in of_groups.iter().zip(neighbours.chunks(GROUP)).enumerate() {
+        for (k, (distance, vertices)) in of_groups.iter().zip(surfaces.neighbours[self.body].chunks(GROUP)).enumerate() {
             let mut needed = 0.0;
             let mut passes = false;
             if let Some(size) = self.sizes_of_groups.get(k).filter(|_| radius > 0.0).map(|size| size + ways.stretch) {

@@ -109,12 +109,12 @@ fn nothing_that_ends_inside_is_passed_over() {
         for (o, obstacle) in kept.shapes.iter().enumerate() {
             let mut near = vec![];
             let ways = clearance.ways(end.motions_of(body).unwrap());
-            clearance.near(o, obstacle, &ways, &surfaces.neighbours[0], &mut near);
+            clearance.near(o, obstacle, &ways, &surfaces, &mut near);
             // Nothing bounds what a plane does that turns.
             if obstacle.shape != Shape::Plane || obstacle.pose_t0 == obstacle.pose_t1 {
                 (n_near, n_looks) = (n_near + near.len(), n_looks + surfaces.neighbours[0].len());
             }
-            clearance.near(o, obstacle, &Ways::default(), &surfaces.neighbours[0], &mut near);
+            clearance.near(o, obstacle, &Ways::default(), &surfaces, &mut near);
             let is_missed =
                 |pair: &&PairId| pair.second == o as u32 && pair.kind == PairKind::VertexObstacle && !near.contains(&pair.first);
             n_missed += found.iter().filter(is_missed).count();
