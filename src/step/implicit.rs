@@ -60,10 +60,18 @@ enum Islands {
     BudgetExceeded,
 }
 
+/// The velocity changes about which candidates are sought.
+enum Expected {
+    /// Those of the last step.
+    AsBefore,
+    /// Those that were solved for.
+    AsSolved,
+}
+
 /// How a solve of all islands ended.
 enum Solved {
     Accepted,
-    /// A body that was certified not to touch itself has lost its certificate on the way: the step is solved again
+    /// A body that was certified not to touch itself has lost its certificate in a limited step, which is made again
     /// without it.
     CertificateLost,
     /// What is limited is in the way of a given motion: the step is solved again, in which these wait.
@@ -191,8 +199,10 @@ struct Solve<'a, B> {
 impl<B: Backend> Solve<'_, B> {
     /// `is_solved`: the velocity changes are there, and are only limited.
     fn run(mut self, is_solved: bool) -> Result<Solved, StepError> {
+        let StepInputs { model, groups, state, .. } = self.step;
+        self.report.stages.time("detection", || self.certificate.start(model, groups, state));
         let mut candidates = std::mem::take(&mut self.work.candidates);
-        let solved = self.find_candidates(&mut candidates).and_then(|()| match is_solved {
+        let solved = self.find_candidates(&mut candidates, Expected::AsBefore).and_then(|()| match is_solved {
             true => self.limit(&mut candidates),
             false => self.solve_among(&mut candidates),
         });
@@ -200,16 +210,18 @@ impl<B: Backend> Solve<'_, B> {
         solved
     }
 
-    /// Pairs of features that may meet if velocities change as they did in the last step.
-    fn find_candidates(&mut self, candidates: &mut Candidates) -> Result<(), StepError> {
-        let Self {
-            step: StepInputs { model, groups, state, params, loads, .. }, detection, backend, bvh, certificate, work, report, ..
-        } = self;
+    /// Pairs of features that may meet if velocities change about as is expected.
+    fn find_candidates(&mut self, candidates: &mut Candidates, expected: Expected) -> Result<(), StepError> {
+        let Self { step: StepInputs { state, params, loads, .. }, detection, backend, bvh, certificate, work, report, .. } = self;
+        let Work { dv, predicted, .. } = &mut **work;
+        let dv = match expected {
+            Expected::AsBefore => &state.velocity_changes,
+            Expected::AsSolved => &*dv,
+        };
         report.stages.time("detection", || {
-            certificate.start(model, groups, state);
             // What is tangled has no pairs with itself, either.
             bvh.set_certified(certificate.is_certified().zip(&state.tangled).map(|(certified, tangled)| certified || *tangled));
-            predict_positions(detection, bvh, &state.velocity_changes, params, &mut work.predicted);
+            predict_positions(detection, bvh, dv, params, predicted);
         });
         report.searches += 1;
         let mesh = &detection.step.surfaces.mesh;
@@ -232,11 +244,13 @@ impl<B: Backend> Solve<'_, B> {
             self.work.dv.iter_mut().zip(free_fall(model, params)).for_each(|(dv, fall)| *dv = fall);
             return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
         }
-        for search in 0..if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES } {
+        let mut solves_left = if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES };
+        let mut is_first = true;
+        while solves_left > 0 {
             let Self { work, report, .. } = self;
             report.stages.time("detection", || {
                 work.islands.split(model, mesh, candidates, |link| detection.link_bodies(candidates, link));
-                work.assign_contacts(detection, search == 0);
+                work.assign_contacts(detection, std::mem::take(&mut is_first));
             });
             let is_held = match self.solve_islands() {
                 Ok(Islands::BudgetExceeded) => return self.limit(candidates),
@@ -245,24 +259,28 @@ impl<B: Backend> Solve<'_, B> {
                 Err(error) => return Err(error),
             };
             let Self { bvh, certificate, work, report, .. } = self;
-            // What left its box may have met what was not looked at.
+            // What left its box may have met what was not looked at, and what may touch itself after all as well.
             let end = detection.step.end_positions(&detection.step.surfaces.whole, &work.dv);
-            let left = report.stages.time("detection", || bvh.cover(mesh, &end.x) + bvh.cover_nodes(&end.node_motions()));
-            if report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step)) {
-                return Ok(Solved::CertificateLost);
-            }
+            let mut left = report.stages.time("detection", || bvh.cover(mesh, &end.x) + bvh.cover_nodes(&end.node_motions()));
+            let is_lost = report.stages.time("detection", || certificate.end(model, groups, state, &work.dv, params.time_step));
             loads.budget.spend(COVER_WORK * end.x.len() as u64 + SEARCH_WORK * left as u64);
-            if left > 0 {
+            if is_lost {
+                left = end.x.len();
+                self.find_candidates(candidates, Expected::AsSolved)?;
+            } else if left > 0 {
                 report.searches += 1;
                 let before = candidates.len();
                 bvh.limit_search(search_limit(loads, mesh));
                 report.stages.time("detection", || bvh.find_more(mesh, &detection.step.start, candidates));
                 loads.budget.spend(CANDIDATE_WORK * bvh.n_found(candidates.len() - before) as u64);
                 check_cancelled(loads)?;
-                if !bvh.is_complete() {
-                    return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
-                }
             }
+            let Self { bvh, work, report, .. } = self;
+            if !bvh.is_complete() {
+                return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
+            }
+            // A body loses its certificate once a step.
+            solves_left -= usize::from(!is_lost);
             // Each island has seen that none of its candidates crosses, and that nothing enters obstacles; else all is
             // tested.
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
