@@ -122,7 +122,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
     let mut solution = state.velocity_changes.clone();
     let mut solver = Cwc::with_max_passes(40);
     solver.begin(&problem, &solution);
-    let limits = Limits { tolerance, gives_up: false, max_rows: usize::MAX };
+    let limits = Limits { tolerance, gives_up: false, may_halve: false, max_rows: usize::MAX };
     let mut progress = Relinearisation::new(limits, solver.schedule());
     let mut crosses = false;
     let converged = loop {

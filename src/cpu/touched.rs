@@ -93,8 +93,12 @@ impl TouchedIslands<'_> {
     /// The relinearisation loop of an island (`contact::driver`).
     fn relinearise(&self, problem: &Problem, island: &Island, solver: &mut dyn RowSolver, work: &mut IslandWork, report: &mut StepReport) {
         let IslandWork { dv, contacts, crosses, .. } = work;
-        let limits =
-            Limits { tolerance: problem.tolerance, gives_up: problem.bounds.gives_up, max_rows: self.detection.max_rows(island, contacts) };
+        let limits = Limits {
+            tolerance: problem.tolerance,
+            gives_up: problem.bounds.gives_up,
+            may_halve: self.step.params.acceptance != AcceptancePolicy::Anything,
+            max_rows: self.detection.max_rows(island, contacts),
+        };
         let mut progress = Relinearisation::new(limits, solver.schedule());
         let clock = self.clock;
         let (start, mut detecting) = (clock(), StageTimes::new(clock));
