@@ -208,7 +208,8 @@ impl RowSolver for Cwc {
             problem.residual(rows, &[], dv, &mut self.residual);
             keep_momentum(problem.blocks, &self.residual, dv);
         }
-        solved.failures = self.failures - before;
+        // Rows whose passes are used up have failed as well.
+        solved.failures = (self.failures - before).max(u32::from(!solved.settled));
         solved.solves = self.blocks.iter_mut().map(|block| std::mem::take(&mut block.solves)).sum();
         solved
     }
