@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Whatever of smaller steps: only the smallest goes on.
+    /// Three failures are enough where there is a smaller step; the smallest one goes on.
     #[test]
     fn what_does_not_settle_again_and_again_is_given_up_where_it_may_be() {
         let turns = |may_halve: bool, settles: fn(u32) -> bool| {

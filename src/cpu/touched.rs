@@ -96,7 +96,7 @@ impl TouchedIslands<'_> {
         let limits = Limits {
             tolerance: problem.tolerance,
             gives_up: problem.bounds.gives_up,
-            may_halve: self.step.params.acceptance != AcceptancePolicy::Anything,
+            may_halve: self.step.params.acceptance.may_halve(),
             max_rows: self.detection.max_rows(island, contacts),
         };
         let mut progress = Relinearisation::new(limits, solver.schedule());

@@ -138,6 +138,13 @@ pub enum AcceptancePolicy {
     Anything,
 }
 
+impl AcceptancePolicy {
+    /// Whether a step that is not accepted is made again in halves.
+    pub fn may_halve(self) -> bool {
+        self != Self::Anything
+    }
+}
+
 /// The gap that remembered contacts aim at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -237,7 +237,7 @@ impl<B: Backend> Solve<'_, B> {
     fn solve_among(&mut self, candidates: &mut Candidates) -> Result<Solved, StepError> {
         let StepInputs { model, groups, state, params, loads, .. } = self.step;
         let (detection, mesh) = (self.detection, &self.detection.step.surfaces.mesh);
-        let may_halve = params.acceptance != AcceptancePolicy::Anything;
+        let may_halve = params.acceptance.may_halve();
         let mut overlaps: Vec<Overlap> = vec![];
         if !self.bvh.is_complete() {
             // What was predicted is of no use, then or in the next step.
@@ -348,7 +348,7 @@ impl<B: Backend> Solve<'_, B> {
     /// Else what would cross is limited; without a budget nothing that is not finite is accepted.
     fn refuse(&mut self, error: StepError, candidates: &mut Candidates) -> Result<Solved, StepError> {
         let StepInputs { params, loads: Loads { budget, .. }, .. } = self.step;
-        let may_halve = params.acceptance != AcceptancePolicy::Anything && budget.affords_another_attempt();
+        let may_halve = params.acceptance.may_halve() && budget.affords_another_attempt();
         if may_halve || (matches!(error, StepError::NotFinite { .. }) && !budget.is_limited()) {
             return Err(error);
         }

@@ -69,7 +69,7 @@ impl DeviceBackend {
             let limits = Limits {
                 tolerance: params.contact_tolerance,
                 gives_up: params.acceptance == AcceptancePolicy::MustConverge,
-                may_halve: params.acceptance != AcceptancePolicy::Anything,
+                may_halve: params.acceptance.may_halve(),
                 max_rows: detection.max_rows(island, &work.contacts),
             };
             Course { progress: Relinearisation::new(limits, cwc::SCHEDULE), factor: 1.0, solved: RowsSolved::default() }
