@@ -50,6 +50,8 @@ pub struct Bounds {
     pub max_iterations: u32,
     /// A smaller step is a better answer than a long search.
     pub gives_up: bool,
+    /// There is a smaller step.
+    pub may_halve: bool,
 }
 
 /// A body of the problem: a block of its own of the matrix.

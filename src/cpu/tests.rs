@@ -99,6 +99,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         fixed_iterations: None,
         max_iterations: 900,
         gives_up: false,
+        may_halve: false,
     };
     let tolerance = params.contact_tolerance;
     let problem = Problem {

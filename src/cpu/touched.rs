@@ -96,7 +96,7 @@ impl TouchedIslands<'_> {
         let limits = Limits {
             tolerance: problem.tolerance,
             gives_up: problem.bounds.gives_up,
-            may_halve: self.step.params.acceptance.may_halve(),
+            may_halve: problem.bounds.may_halve,
             max_rows: self.detection.max_rows(island, contacts),
         };
         let mut progress = Relinearisation::new(limits, solver.schedule());
@@ -187,5 +187,6 @@ fn bounds(step: &StepInputs, island: &Island, scale: f64) -> Bounds {
         fixed_iterations: params.fixed_iterations,
         max_iterations: params.max_contact_iterations,
         gives_up: params.acceptance == AcceptancePolicy::MustConverge,
+        may_halve: params.acceptance.may_halve(),
     }
 }

@@ -63,6 +63,8 @@ pub struct Cwc {
     duals: Vec<DualWork>,
     residual: Vec<Vec3>,
     z: Vec<Vec3>,
+    /// Velocity changes before the last change of the forces [m/s].
+    unchanged: Vec<Vec3>,
     blocks: Vec<BlockWork>,
     /// By block, where the rest pose says too little.
     present: Vec<Option<Present>>,
@@ -76,6 +78,7 @@ struct DualWork {
     gather: dual::Gather,
     zero: Vec<Vec3>,
     free: Vec<Vec3>,
+    foreseen: Vec<Vec3>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -140,6 +143,7 @@ impl Cwc {
             duals: vec![],
             residual: vec![],
             z: vec![],
+            unchanged: vec![],
             blocks: vec![],
             present: vec![],
             working_set: WorkingSet::default(),
@@ -155,7 +159,7 @@ impl RowSolver for Cwc {
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]) {
         self.failures = 0;
         self.is_first = true;
-        for vector in [&mut self.residual, &mut self.z] {
+        for vector in [&mut self.residual, &mut self.z, &mut self.unchanged] {
             vector.resize(dv.len(), Vec3::zeros());
         }
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
@@ -413,7 +417,7 @@ impl Rows<'_> {
         });
         let options = dual::Options { tolerance: self.tolerance, aim: self.aim / self.tolerance, iterations };
         let on_island = |ContactIsland { contacts: range, compliance }: &ContactIsland, work: &mut DualWork, p: &mut [Vec3]| {
-            let DualWork { dual, gather, zero, free } = work;
+            let DualWork { dual, gather, zero, free, .. } = work;
             for vector in [&mut *zero, free] {
                 vector.clear();
                 vector.resize(p.len(), Vec3::zeros());

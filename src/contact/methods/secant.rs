@@ -1,4 +1,4 @@
-//! What the factor of the rest pose underrates, learnt from the elastic corrections of a solve.
+//! What the factor of the rest pose underrates, learnt from the elastic corrections of a solve or from its passes.
 //!
 //! Forces that change by f move a body by A~^-1 f as foreseen, and the elastic correction by (A^-1 - A~^-1) f more. Where
 //! A^-1 is more than twice A~^-1, as along a hinge that has turned, each correction undoes more than the forces before it
@@ -20,7 +20,7 @@ use crate::sparse::{axpy, dot};
 
 /// A correction that goes further than foreseen by more than this part is learnt: from 1 on passes diverge, and below
 /// they contract by themselves.
-const UNDERRATED: f64 = 0.5;
+pub(super) const UNDERRATED: f64 = 0.5;
 /// Most secants of a body in a step, as each is read with every application of the factor: what folds has a few hinges.
 const MAX_SECANTS: usize = 24;
 

@@ -183,6 +183,7 @@ impl Parts {
                 fixed_iterations: None,
                 max_iterations: 20_000,
                 gives_up: false,
+                may_halve: false,
             },
             cancel: CancelToken::never(),
             allowance: Allowance::endless(),

@@ -126,3 +126,46 @@ fn a_grabbed_body_in_contact_keeps_its_momentum() {
         assert!(off < 1e-3 * change, "step {step}: {off} {change}");
     }
 }
+
+/// A roll of rubber of 10,368 tets that lands on a ball, which dents it.
+const DENTED: &str = r#"
+format = 1
+[simulation]
+time_step = 0.005
+[material.rubber]
+young_modulus = 2.6e5
+poisson_ratio = 0.4
+density = 1000
+stiffness_damping = 0.003
+[[body]]
+name = "roll"
+material = "rubber"
+shape = { type = "cylinder", radius = 0.047, height = 0.095, resolution = 6 }
+position = [-0.0047, 0.11, -0.0672]
+rotation = [231.6, 123.8, 348.8]
+velocity = [0.0, -2.0, 0.0]
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+position = [0.0, -0.15, 0.0]
+[[body]]
+name = "ball"
+kind = "static"
+shape = { type = "sphere", radius = 0.07 }
+position = [-0.003, -0.05, 0.0]
+"#;
+
+/// Where the body is dented it gives way twice as much as the rest pose tells, and passes would not contract.
+#[test]
+fn what_is_underrated_is_learnt_and_no_matrix_factored() {
+    let mut simulation = simulation(BackendChoice::Cpu, DENTED, &[]);
+    let mut learnt = 0;
+    for step in 0..11 {
+        let report = simulation.step().unwrap();
+        assert!(report.converged && report.limited.is_none(), "step {step}: {report:?}");
+        assert!(report.outgrown.is_empty(), "step {step} took a factor of its own matrix");
+        learnt += report.solves;
+    }
+    assert!(learnt > 0, "the factor is only asked where something is learnt");
+}

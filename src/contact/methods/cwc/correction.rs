@@ -12,16 +12,16 @@ pub const SLOW: f64 = 0.2;
 const MAX_ELASTIC_ITERATIONS: u32 = 60;
 
 /// Consecutive blocks with their memory and their parts of two vectors.
-struct Parts<'a, 'b> {
-    blocks: &'a [Block<'b>],
-    r: &'a mut [Vec3],
-    z: &'a mut [Vec3],
-    work: &'a mut [BlockWork],
+pub struct Parts<'a, 'b> {
+    pub blocks: &'a [Block<'b>],
+    pub r: &'a mut [Vec3],
+    pub z: &'a mut [Vec3],
+    pub work: &'a mut [BlockWork],
 }
 
 impl Parts<'_, '_> {
     /// Hands each block to `solve`, halves of them to different threads; returns the largest of what it tells.
-    fn solve(self, solve: &(impl Fn(&Block, &mut [Vec3], &mut [Vec3], &mut BlockWork) -> (f64, u32) + Sync)) -> (f64, u32) {
+    pub fn solve(self, solve: &(impl Fn(&Block, &mut [Vec3], &mut [Vec3], &mut BlockWork) -> (f64, u32) + Sync)) -> (f64, u32) {
         let Self { blocks, r, z, work } = self;
         match blocks {
             [] => (0.0, 0),
@@ -49,7 +49,8 @@ pub fn invert_all(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], work: &mut 
     });
 }
 
-fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
+/// The same for one block.
+pub fn invert(problem: &Problem, block: &Block, r: &[Vec3], z: &mut [Vec3], work: &mut BlockWork) {
     match &block.rest {
         None => problem.system.a.precondition(&block.segment.unknowns, r, z),
         Some(rest) => {

@@ -49,16 +49,23 @@ pub fn is_due(problem: &Problem, work: &[BlockWork]) -> bool {
 
 /// Whether the rest pose has taken as long as a factor would, or is going to.
 fn is_dear(block: &Block, work: &BlockWork) -> bool {
-    let price = PRICES[usize::from(block.rest.as_ref().is_some_and(|rest| rest.factor.memory() > CACHED))];
+    let price = PRICES[usize::from(!is_cached(block))];
     work.applied >= price || (work.applied >= price / 2 && work.growths >= GROWTHS)
 }
 
-/// Suspects the bodies of a contact where W~ leaves most; false if their matrices are factored already.
+fn is_cached(block: &Block) -> bool {
+    block.rest.as_ref().is_none_or(|rest| rest.factor.memory() <= CACHED)
+}
+
+/// Suspects the bodies of a contact where W~ leaves most; false if their matrices are factored already, or that would
+/// take longer than all that the solve has done while there is a smaller step, which is nearer to the rest pose.
 pub fn suspect(problem: &Problem, contact: &Constraint, work: &mut [BlockWork]) -> bool {
     let mut any = false;
     for block in contact.bodies.iter().filter_map(|body| problem.block_of(*body)) {
-        work[block].is_suspect = work_of(problem, &problem.blocks[block], &work[block]).is_some();
-        any |= work[block].is_suspect;
+        let (of, work) = (&problem.blocks[block], &mut work[block]);
+        let is_cheap = |cost: u64| !problem.bounds.may_halve || is_cached(of) || cost <= problem.allowance.spent();
+        work.is_suspect = work_of(problem, of, work).is_some_and(is_cheap);
+        any |= work.is_suspect;
     }
     any
 }

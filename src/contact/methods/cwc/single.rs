@@ -3,15 +3,17 @@
 //! the factor reads, and bodies that are far from their rest pose take no more of them. W~ only finds the forces; gaps
 //! and slip are those of the true compliance, and say when the forces are good.
 
+use super::correction::{Parts, invert};
 use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, LEAST_ITERATIONS, MAX_FAILURES, Rows};
-use super::{assembly_work, columns_work, elastic_part, present, release, store};
+use super::{assembly_work, columns_work, elastic_part, learns, present, release, solve_work, store};
 use crate::contact::driver::RowsSolved;
+use crate::contact::methods::secant::UNDERRATED;
 use crate::contact::methods::warped::{self, ContactIsland};
 use crate::contact::methods::working_set;
 use crate::contact::problem::restore_momentum;
 use crate::contact::{Block, Constraint, NaturalError, Problem, Scale, Single};
 use crate::math::Vec3;
-use crate::sparse::{Corrected, Enough};
+use crate::sparse::{Corrected, Enough, dot};
 
 /// A pass after which others follow corrects velocities to this part of what it begins with: W~ leaves as much.
 const PART: f64 = 0.05;
@@ -23,6 +25,8 @@ const CLEAR_OF_ERROR: f64 = 0.03;
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
+/// And to no less than this where forces are not found to their accuracy, again and again, not at all.
+const STUCK: f64 = 0.9;
 /// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked
 /// for, they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than
 /// what the residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
@@ -59,6 +63,7 @@ impl Cwc {
             forces: [p, before],
             residual: change,
             z: load,
+            unchanged,
             blocks: block_work,
             duals,
             max_passes,
@@ -93,10 +98,13 @@ impl Cwc {
         });
         let mut is_assembled = false;
         let (mut last_error, mut growths, first_pass) = (f64::INFINITY, 0, outcome.passes + 1);
+        let mut is_news = false;
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
         let (mut tolerance, mut acceptable, mut part, mut finer) = (accuracy, accuracy, PART, 1.0f64);
-        for passes_left in (0..*max_passes).rev() {
+        let mut passes_left = *max_passes;
+        while passes_left > 0 {
+            passes_left -= 1;
             if problem.must_end() {
                 outcome.exhausted = true;
                 break;
@@ -131,7 +139,8 @@ impl Cwc {
                 if is_assembled {
                     store(&mut rows[..n_rows], p);
                 }
-                (n_rows, is_assembled) = (grown, true);
+                // The last pass was one of other rows.
+                (n_rows, is_assembled, last_error, is_news) = (grown, true, f64::INFINITY, false);
                 let taken = &rows[..n_rows];
                 problem.allowance.spend(assembly_work(problem, taken, touched_parts) + columns_work(problem, taken, counted));
                 if problem.must_end() {
@@ -156,6 +165,20 @@ impl Cwc {
             if !is_within_reach {
                 outcome.exhausted = !present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
+            }
+            // Here the passes lead nowhere unless W~ learns from the last one.
+            let is_clear = corrected.left * problem.dt <= CLEAR * error;
+            let may_learn = std::mem::take(&mut is_news) && is_clear && error > STALLED * last_error && error >= acceptable;
+            if may_learn && are_underrated(problem, contacts, [before, p], islands, duals, [unchanged, dv]) {
+                problem.allowance.spend(solve_work(problem));
+                learn_from(problem, change, unchanged, dv, block_work);
+                if learns(block_work) {
+                    store(contacts, p);
+                    assembly.forget();
+                    (is_assembled, last_error, growths) = (false, f64::INFINITY, 0);
+                    passes_left += 1;
+                    continue;
+                }
             }
             if growths >= DIVERGED && present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work) {
                 break;
@@ -190,18 +213,24 @@ impl Cwc {
             // What the whole chain cannot do better is taken within the tolerance itself.
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
             // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
-            let stalls = error > STALLED * std::mem::replace(&mut last_error, error);
+            let before_last = std::mem::replace(&mut last_error, error);
+            let stalls = error > STALLED * before_last;
             *failures += u32::from(!found.converged && (is_last || stalls));
             if stalls && is_still && found.converged && moves < UNMOVED * error {
                 finer = (FINER * finer).max(FINEST_LEFT);
             }
-            // Neither the motion nor the forces change any more: another pass would be this one.
-            let is_stuck = is_still && is_last && !found.converged && *p == *before;
+            // Neither the motion nor the forces change any more, or forces are found no better: another pass would be
+            // this one.
+            let is_idle = *p == *before || (*failures >= MAX_FAILURES && error > STUCK * before_last);
+            let is_stuck = is_still && is_last && !found.converged && is_idle;
             if is_stuck || (bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable) {
                 // Before the step is halved, where W~ may be at fault.
                 present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
             }
+            // What is left of corrections before would be taken for an answer to the change.
+            is_news = is_clear && found.converged;
+            unchanged.clone_from_slice(dv);
             change.fill(Vec3::zeros());
             for ((contact, p), before) in contacts.iter().zip(&*p).zip(&*before) {
                 problem.spread(contact, &(p - before), 1.0, change);
@@ -236,6 +265,50 @@ fn correct(problem: &Problem, block: &Block, load: &[Vec3], dv: &mut [Vec3], eno
         *dv = found;
     }
     Corrected { largest, ..Corrected::default() }
+}
+
+/// Whether the last change of the forces has moved the contacts of an island by more than W~ had foreseen, and more
+/// than passes put right by themselves: forces before it and now [N s], velocity changes before it and now [m/s].
+fn are_underrated(
+    problem: &Problem,
+    contacts: &[Constraint],
+    [before, p]: [&[Vec3]; 2],
+    islands: &[ContactIsland],
+    duals: &mut [DualWork],
+    [unchanged, dv]: [&[Vec3]; 2],
+) -> bool {
+    islands.iter().zip(duals).any(|(ContactIsland { contacts: range, compliance }, work)| {
+        let DualWork { gather, zero, free: change, foreseen, .. } = work;
+        let (before, p) = (&before[range.clone()], &p[range.clone()]);
+        change.clear();
+        change.extend(p.iter().zip(before).map(|(p, before)| p - before));
+        for vector in [&mut *zero, foreseen] {
+            vector.clear();
+            vector.resize(p.len(), Vec3::zeros());
+        }
+        compliance.product(change, zero, foreseen, gather);
+        let forces = contacts[range.clone()].iter().zip(p.iter().zip(before));
+        let moved = forces.map(|(contact, (p, before))| problem.motion(contact, p, dv) - problem.motion(contact, before, unchanged));
+        let moved: f64 = change.iter().zip(moved).map(|(change, moved)| change.dot(&moved)).sum();
+        moved > (1.0 + UNDERRATED) * dot(change, foreseen)
+    })
+}
+
+/// Learns what A~^-1 underrates from the last pass: a `change` of the load [kg m/s] has moved the bodies from
+/// `unchanged` to `dv` [m/s], up to what corrections leave.
+fn learn_from(problem: &Problem, change: &mut [Vec3], unchanged: &mut [Vec3], dv: &[Vec3], work: &mut [BlockWork]) {
+    let parts = &problem.system.pattern.parts;
+    unchanged.iter_mut().zip(dv).for_each(|(v, dv)| *v = dv - *v);
+    Parts { blocks: problem.blocks, r: change, z: unchanged, work }.solve(&|block, change, moved, work| {
+        if block.rest.is_some() {
+            let mut foreseen = std::mem::take(&mut work.krylov[0]);
+            foreseen.resize(change.len(), Vec3::zeros());
+            invert(problem, block, change, &mut foreseen, work);
+            work.secants.learn(moved, change, &foreseen, &parts[block.segment.unknowns.clone()]);
+            work.krylov[0] = foreseen;
+        }
+        (0.0, 0)
+    });
 }
 
 /// Largest natural map of the contacts, with the velocity changes as they are [m].

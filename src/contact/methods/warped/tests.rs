@@ -122,6 +122,7 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
         fixed_iterations: None,
         max_iterations: 0,
         gives_up: false,
+        may_halve: false,
     };
     let problem = Problem {
         system,
