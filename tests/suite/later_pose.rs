@@ -12,7 +12,7 @@ fn squeezed(threads: usize) -> Simulation {
 
 #[test]
 fn a_squeezed_body_goes_on_with_the_factor_of_a_later_pose() {
-    const LATEST: u64 = 180;
+    const LATEST: u64 = 200;
     const STEPS: u64 = 8;
     let [mut whole, mut with_two, mut resumed] = [1, 2, 1].map(squeezed);
     while whole.state().unwrap().later_poses.iter().all(Option::is_none) {
