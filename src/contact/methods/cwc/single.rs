@@ -25,14 +25,15 @@ const CLEAR_OF_ERROR: f64 = 0.03;
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
-/// And to no less than this where forces are not found to their accuracy, again and again, not at all.
-const STUCK: f64 = 0.9;
 /// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked
 /// for, they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than
 /// what the residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
 const UNMOVED: f64 = 0.1;
 const FINER: f64 = 0.1;
 const FINEST_LEFT: f64 = 1e-4;
+/// Where forces are not found to their accuracy, again and again, an error that falls to no less than this part in a
+/// pass does not fall.
+const STUCK: f64 = 0.9;
 /// W~ is another compliance than that of the body where the error has grown in so many passes.
 const DIVERGED: u32 = 3;
 /// Nothing lies further from where it should be, in units of what the first pass and the deepest row have to move: where
@@ -166,9 +167,10 @@ impl Cwc {
                 outcome.exhausted = !present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
             }
-            // Here the passes lead nowhere unless W~ learns from the last one.
-            let is_clear = corrected.left * problem.dt <= CLEAR * error;
-            let may_learn = std::mem::take(&mut is_news) && is_clear && error > STALLED * last_error && error >= acceptable;
+            // The error is what the forces left, or W~: where it stays, the passes lead nowhere unless W~ learns from the
+            // last one.
+            let (stalls, is_clear) = (error > STALLED * last_error, corrected.left * problem.dt <= CLEAR * error);
+            let may_learn = std::mem::take(&mut is_news) && is_clear && stalls && error >= acceptable;
             if may_learn && are_underrated(problem, contacts, [before, p], islands, duals, [unchanged, dv]) {
                 problem.allowance.spend(solve_work(problem));
                 learn_from(problem, change, unchanged, dv, block_work);
@@ -212,17 +214,16 @@ impl Cwc {
             problem.allowance.spend(u64::from(found.iterations) * iteration_work + found.factor_work);
             // What the whole chain cannot do better is taken within the tolerance itself.
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
-            // The error is what the forces left, or W~: where it stays, searching on with these rows is in vain.
-            let before_last = std::mem::replace(&mut last_error, error);
-            let stalls = error > STALLED * before_last;
+            // Searching on with these rows is in vain then.
             *failures += u32::from(!found.converged && (is_last || stalls));
             if stalls && is_still && found.converged && moves < UNMOVED * error {
                 finer = (FINER * finer).max(FINEST_LEFT);
             }
             // Neither the motion nor the forces change any more, or forces are found no better: another pass would be
             // this one.
-            let is_idle = *p == *before || (*failures >= MAX_FAILURES && error > STUCK * before_last);
+            let is_idle = *p == *before || (*failures >= MAX_FAILURES && error > STUCK * last_error);
             let is_stuck = is_still && is_last && !found.converged && is_idle;
+            last_error = error;
             if is_stuck || (bounds.gives_up && *failures >= MAX_FAILURES && found.error.max() >= acceptable) {
                 // Before the step is halved, where W~ may be at fault.
                 present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
