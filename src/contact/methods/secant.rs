@@ -1,4 +1,4 @@
-//! What the factor of the rest pose underrates, learnt from the elastic corrections of a solve or from its passes.
+//! What the factor of the rest pose misrates, learnt from the elastic corrections of a solve or from its passes.
 //!
 //! Forces that change by f move a body by A~^-1 f as foreseen, and the elastic correction by (A^-1 - A~^-1) f more. Where
 //! A^-1 is more than twice A~^-1, as along a hinge that has turned, each correction undoes more than the forces before it
@@ -10,7 +10,15 @@
 //! ```
 //!
 //! is right for g and for all g before [Nocedal & Wright 2006, 6.2]. It is taken only where z' . g is positive, and not
-//! small, so that A~^-1 stays positive definite; where A~^-1 is too large, passes converge without.
+//! small, so that A~^-1 stays positive definite. Where A~^-1 is too large, as along what is pressed, passes converge,
+//! but slowly: each leaves the part of an error that is foreseen to go and does not. There the rank-two update of
+//! Davidon, Fletcher and Powell is taken, with y = A~^-1 g,
+//!
+//! ```text
+//! A~^-1 - y y^T / (y . g) + z z^T / (z . g)
+//! ```
+//!
+//! which is right for g, and stays positive definite where z . g is positive [there, (6.15)].
 
 use std::ops::Range;
 
@@ -18,19 +26,25 @@ use crate::contact::{Constraint, Problem};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{axpy, dot};
 
-/// A correction that goes further than foreseen by more than this part is learnt: from 1 on passes diverge, and below
-/// they contract by themselves.
-pub(super) const UNDERRATED: f64 = 0.5;
-/// Most secants of a body in a step, as each is read with every application of the factor: what folds has a few hinges.
-const MAX_SECANTS: usize = 24;
+/// A correction that goes further than foreseen by more than this part is learnt, or less far: from 1 on passes
+/// diverge, and below they contract by themselves.
+pub(super) const MISRATED: f64 = 0.5;
+/// What goes less far than this part of what was foreseen is no measure.
+const LEAST: f64 = 0.01;
+/// Most terms of a body in a step, as each is read with every application of the factor: what folds has a few hinges.
+const MAX_TERMS: usize = 24;
 
-/// One term of the update: `z' / sqrt(z' . g)`.
-type Secant = Vec<Vec3>;
+/// One term of an update: a vector, `z' / sqrt(z' . g)` or its likes, and the sign of its product with itself.
+#[derive(Clone, Debug)]
+struct Term {
+    vector: Vec<Vec3>,
+    sign: f64,
+}
 
 /// What is known of one body in one step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Secants {
-    known: Vec<Secant>,
+    known: Vec<Term>,
     has_new: bool,
 }
 
@@ -41,10 +55,10 @@ impl Secants {
         self.has_new = false;
     }
 
-    /// `z += sum s (s . r)`: what the rest pose leaves out of A^-1 r.
+    /// `z += sum +-s (s . r)`: what the rest pose leaves out of A^-1 r.
     pub fn add(&self, r: &[Vec3], z: &mut [Vec3]) {
-        for secant in &self.known {
-            axpy(z, dot(secant, r), secant);
+        for Term { vector, sign } in &self.known {
+            axpy(z, sign * dot(vector, r), vector);
         }
     }
 
@@ -56,15 +70,25 @@ impl Secants {
         for part in nodes.chunk_by(|a, b| parts[*a] == parts[*b]) {
             let of_part = |all: &[Vec3]| part.iter().map(|node| all[*node]).collect::<Vec<_>>();
             let [z, product, foreseen] = [z, product, foreseen].map(of_part);
-            let expected = dot(&foreseen, &product);
-            let more = dot(&z, &product) - expected;
-            if self.known.len() < MAX_SECANTS && more.is_finite() && expected > 0.0 && more > UNDERRATED * expected {
-                let scale = 1.0 / more.sqrt();
-                let mut secant = vec![Vec3::zeros(); parts.len()];
-                part.iter().zip(z.iter().zip(&foreseen)).for_each(|(node, (z, foreseen))| secant[*node] = (z - foreseen) * scale);
-                self.known.push(secant);
-                self.has_new = true;
+            let (expected, found) = (dot(&foreseen, &product), dot(&z, &product));
+            let more = found - expected;
+            // Written so that what is not a number is not learnt.
+            let is_measured = expected > 0.0 && found > LEAST * expected && found.is_finite();
+            if !is_measured || more.abs() <= MISRATED * expected || self.known.len() + 2 > MAX_TERMS {
+                continue;
             }
+            let mut learn = |sign: f64, square: f64, of_node: &dyn Fn(usize) -> Vec3| {
+                let (mut vector, scale) = (vec![Vec3::zeros(); parts.len()], 1.0 / square.sqrt());
+                part.iter().enumerate().for_each(|(k, node)| vector[*node] = of_node(k) * scale);
+                self.known.push(Term { vector, sign });
+            };
+            if more > 0.0 {
+                learn(1.0, more, &|k| z[k] - foreseen[k]);
+            } else {
+                learn(-1.0, expected, &|k| foreseen[k]);
+                learn(1.0, found, &|k| z[k]);
+            }
+            self.has_new = true;
         }
     }
 
@@ -74,9 +98,9 @@ impl Secants {
     }
 }
 
-/// The secants of all bodies as contacts see them: what W~ is to be added to.
+/// The secants of all bodies as contacts see them, with their signs: what W~ is to be added to.
 #[derive(Debug, Default)]
-pub(super) struct SecantMotions(Vec<Vec<Vec3>>);
+pub(super) struct SecantMotions(Vec<(f64, Vec<Vec3>)>);
 
 impl SecantMotions {
     /// Motions of the rows of `contacts` along the secants of each block of the problem [m/sqrt(N m)].
@@ -84,9 +108,9 @@ impl SecantMotions {
         let mut motions = vec![];
         for (block, secants) in problem.blocks.iter().zip(secants) {
             let unknowns = &block.segment.unknowns;
-            for secant in &secants.known {
-                let of_body = |unknown: usize| if unknowns.contains(&unknown) { secant[unknown - unknowns.start] } else { Vec3::zeros() };
-                motions.push(contacts.iter().map(|contact| contact.row.apply(of_body, problem.dt)).collect());
+            for Term { vector, sign } in &secants.known {
+                let of_body = |unknown: usize| if unknowns.contains(&unknown) { vector[unknown - unknowns.start] } else { Vec3::zeros() };
+                motions.push((*sign, contacts.iter().map(|contact| contact.row.apply(of_body, problem.dt)).collect()));
             }
         }
         Self(motions)
@@ -94,8 +118,8 @@ impl SecantMotions {
 
     /// Adds to the blocks of W~ of one contact with others.
     pub fn add(&self, contact: usize, others: Range<usize>, blocks: &mut [Mat3]) {
-        for motions in &self.0 {
-            let own = motions[contact];
+        for (sign, motions) in &self.0 {
+            let own = *sign * motions[contact];
             blocks.iter_mut().zip(&motions[others.clone()]).for_each(|(block, other)| *block += own * other.transpose());
         }
     }
@@ -159,9 +183,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_overrated_or_not_finite_is_not_learnt() {
+    fn what_is_overrated_is_right_after_its_correction_and_stays_definite() {
         let mut secants = Secants::default();
-        assert!(!learns(&mut secants, &[Vec3::zeros(), Vec3::zeros(), Vec3::x()]));
+        let mixed = [Vec3::new(0.0, 0.01, 0.0), Vec3::new(0.02, 0.0, 0.01), Vec3::new(1.0, -2.0, 0.5)];
+        assert!(learns(&mut secants, &mixed));
+        let error = inverse(&secants, &scaled(&mixed)).iter().zip(&mixed).map(|(found, z)| (found - z).amax()).fold(0.0, f64::max);
+        assert!(error < 1e-9, "{error}");
+        assert!(!learns(&mut secants, &mixed), "it is no news any more");
+        for k in 0..500 {
+            let r = [0, 1, 2].map(|node| Vec3::from_fn(|c, _| f64::from(7 * k + 3 * node + c as i32).powi(2).sin()));
+            assert!(dot(&r, &inverse(&secants, &r)) > 0.0);
+        }
+    }
+
+    #[test]
+    fn what_is_foreseen_or_not_measured_is_not_learnt() {
+        let mut secants = Secants::default();
+        let node = Vec3::new(0.0, 0.0, 1.0);
+        for (stiffness, is_learnt) in [(0.5, true), (0.9, false), (1.5, false), (4.0, true), (200.0, false), (-1.0, false)] {
+            let (z, product) = ([node; 3], [node * stiffness; 3]);
+            secants.learn(&z, &product, &product, &[0; 3]);
+            assert_eq!(secants.take_new(), is_learnt, "{stiffness}");
+            secants.forget();
+        }
         assert!(!learns(&mut secants, &[Vec3::zeros(); 3]));
         assert!(!learns(&mut secants, &[Vec3::repeat(f64::NAN); 3]));
     }

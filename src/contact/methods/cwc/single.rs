@@ -7,7 +7,7 @@ use super::correction::{Parts, invert};
 use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, LEAST_ITERATIONS, MAX_FAILURES, Rows};
 use super::{assembly_work, columns_work, elastic_part, learns, present, release, solve_work, store};
 use crate::contact::driver::RowsSolved;
-use crate::contact::methods::secant::UNDERRATED;
+use crate::contact::methods::secant::MISRATED;
 use crate::contact::methods::warped::{self, ContactIsland};
 use crate::contact::methods::working_set;
 use crate::contact::problem::restore_momentum;
@@ -19,15 +19,19 @@ use crate::sparse::{Corrected, Enough, dot};
 const PART: f64 = 0.05;
 /// The elastic residual moves no more than this part of the accuracy, or of the error before the pass: else it would be
 /// what the forces are sought for.
-const CLEAR: f64 = 0.3;
+const CLEAR: f64 = 0.15;
 const CLEAR_OF_ERROR: f64 = 0.03;
 /// Forces are found to this part of the error before: W~ leaves about as much.
 const FORCING: f64 = 0.05;
 /// An error that falls to no less than this part in a pass hardly falls.
 const STALLED: f64 = 0.5;
-/// Where it does not, and velocities have moved by no more than this part of it, although they are as good as asked
-/// for, they are asked for a part of that, down to the least: what the preconditioner tells of a residual is less than
-/// what the residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know.
+/// Where it does not, W~ is at fault if velocities have moved by this part of it at least: forces that move bodies by
+/// more than was foreseen leave no more than they move, on both sides of a contact. Where less has moved, corrections
+/// may have left the error, although they are as good as asked for: what the preconditioner tells of a residual is less
+/// than what the residual moves, a hundredth of it in a thin sheet, whose bending the lattice does not know. They are
+/// asked for a part of that then, down to the least; what moves by less than the second part of the error in answer to
+/// that has nothing left, and W~ foresees more than comes.
+const OWN: f64 = 0.5;
 const UNMOVED: f64 = 0.1;
 const FINER: f64 = 0.1;
 const FINEST_LEFT: f64 = 1e-4;
@@ -99,7 +103,8 @@ impl Cwc {
         });
         let mut is_assembled = false;
         let (mut last_error, mut growths, first_pass) = (f64::INFINITY, 0, outcome.passes + 1);
-        let mut is_news = false;
+        // Forces have changed with the last pass; corrections go on without.
+        let (mut is_news, mut goes_on) = (false, false);
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
         let (mut tolerance, mut acceptable, mut part, mut finer) = (accuracy, accuracy, PART, 1.0f64);
@@ -158,7 +163,7 @@ impl Cwc {
             }
             let contacts = &mut rows[..n_rows];
             let error = natural_error(problem, contacts, p, islands, dv);
-            growths += u32::from(error > last_error);
+            growths += u32::from(error > last_error && !goes_on);
             if outcome.passes == first_pass {
                 reach = reach.max(error).max(moves);
             }
@@ -167,11 +172,22 @@ impl Cwc {
                 outcome.exhausted = !present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work);
                 break;
             }
-            // The error is what the forces left, or W~: where it stays, the passes lead nowhere unless W~ learns from the
-            // last one.
+            // The error is what the forces, corrections or W~ have left: where it stays, the passes lead nowhere unless
+            // corrections go on, or W~ learns from the last change of the forces.
             let (stalls, is_clear) = (error > STALLED * last_error, corrected.left * problem.dt <= CLEAR * error);
-            let may_learn = std::mem::take(&mut is_news) && is_clear && stalls && error >= acceptable;
-            if may_learn && are_underrated(problem, contacts, [before, p], islands, duals, [unchanged, dv]) {
+            let (is_still, is_wrong) = (corrected.left * problem.dt <= bound, stalls && error >= acceptable);
+            let is_own = !goes_on && moves >= OWN * error;
+            let is_moved = is_own || (goes_on && moves >= UNMOVED * error);
+            if is_wrong && is_still && !is_moved && !goes_on && finer > FINEST_LEFT && passes_left > 0 {
+                (finer, part, goes_on) = (FINER * finer, 0.0, true);
+                passes_left += 1;
+                continue;
+            }
+            // Corrections that went on in vain had left nothing.
+            let is_vain = std::mem::take(&mut goes_on) && !is_moved;
+            finer /= if is_vain { FINER } else { 1.0 };
+            let is_answer = std::mem::take(&mut is_news) && is_clear && (is_vain || is_own);
+            if is_answer && is_wrong && are_misrated(problem, contacts, [before, p], islands, duals, [unchanged, dv]) {
                 problem.allowance.spend(solve_work(problem));
                 learn_from(problem, change, unchanged, dv, block_work);
                 if learns(block_work) {
@@ -185,7 +201,6 @@ impl Cwc {
             if growths >= DIVERGED && present::suspect(problem, worst_contact(problem, contacts, p, islands, dv), block_work) {
                 break;
             }
-            let is_still = corrected.left * problem.dt <= bound;
             if error < acceptable {
                 if is_still {
                     keep_momentum(problem, load, dv);
@@ -216,9 +231,6 @@ impl Cwc {
             acceptable = if is_last && !found.converged { accuracy / ACCEPTED } else { accuracy };
             // Searching on with these rows is in vain then.
             *failures += u32::from(!found.converged && (is_last || stalls));
-            if stalls && is_still && found.converged && moves < UNMOVED * error {
-                finer = (FINER * finer).max(FINEST_LEFT);
-            }
             // Neither the motion nor the forces change any more, or forces are found no better: another pass would be
             // this one.
             let is_idle = *p == *before || (*failures >= MAX_FAILURES && error > STUCK * last_error);
@@ -268,9 +280,10 @@ fn correct(problem: &Problem, block: &Block, load: &[Vec3], dv: &mut [Vec3], eno
     Corrected { largest, ..Corrected::default() }
 }
 
-/// Whether the last change of the forces has moved the contacts of an island by more than W~ had foreseen, and more
-/// than passes put right by themselves: forces before it and now [N s], velocity changes before it and now [m/s].
-fn are_underrated(
+/// Whether the last change of the forces has moved the contacts of an island by more than W~ had foreseen, or by less,
+/// and passes hardly put that right by themselves: forces before it and now [N s], velocity changes before it and now
+/// [m/s].
+fn are_misrated(
     problem: &Problem,
     contacts: &[Constraint],
     [before, p]: [&[Vec3]; 2],
@@ -291,17 +304,19 @@ fn are_underrated(
         let forces = contacts[range.clone()].iter().zip(p.iter().zip(before));
         let moved = forces.map(|(contact, (p, before))| problem.motion(contact, p, dv) - problem.motion(contact, before, unchanged));
         let moved: f64 = change.iter().zip(moved).map(|(change, moved)| change.dot(&moved)).sum();
-        moved > (1.0 + UNDERRATED) * dot(change, foreseen)
+        let foreseen = dot(change, foreseen);
+        (moved - foreseen).abs() > MISRATED * foreseen
     })
 }
 
-/// Learns what A~^-1 underrates from the last pass: a `change` of the load [kg m/s] has moved the bodies from
+/// Learns what A~^-1 misrates from the last pass: a `change` of the load [kg m/s] has moved the bodies from
 /// `unchanged` to `dv` [m/s], up to what corrections leave.
 fn learn_from(problem: &Problem, change: &mut [Vec3], unchanged: &mut [Vec3], dv: &[Vec3], work: &mut [BlockWork]) {
     let parts = &problem.system.pattern.parts;
     unchanged.iter_mut().zip(dv).for_each(|(v, dv)| *v = dv - *v);
     Parts { blocks: problem.blocks, r: change, z: unchanged, work }.solve(&|block, change, moved, work| {
-        if block.rest.is_some() {
+        // The factor of the matrix itself leaves nothing to be learnt.
+        if block.rest.is_some() && !work.is_renewed {
             let mut foreseen = std::mem::take(&mut work.krylov[0]);
             foreseen.resize(change.len(), Vec3::zeros());
             invert(problem, block, change, &mut foreseen, work);
