@@ -189,8 +189,8 @@ kind = "static"
 shape = { type = "plane" }
 "#;
 
-/// What the preconditioner tells of the residual of a thin sheet is far less than what that moves: where corrections have
-/// left the error, neither are forces sought anew nor is W~ taken to be at fault.
+/// What the preconditioner tells of the residual of a thin sheet is far less than what that moves: where corrections
+/// have left the error, neither are forces sought anew nor is W~ taken to be at fault.
 #[test]
 fn corrections_go_on_where_they_have_left_the_error() {
     let mut simulation = simulation(BackendChoice::Cpu, SHEET, &[]);
