@@ -103,7 +103,7 @@ impl Cwc {
         });
         let mut is_assembled = false;
         let (mut last_error, mut growths, first_pass) = (f64::INFINITY, 0, outcome.passes + 1);
-        // Forces have changed with the last pass; corrections go on without.
+        // The last pass has changed the forces; this one goes on with corrections alone.
         let (mut is_news, mut goes_on) = (false, false);
         let mut iteration_work = 0;
         let correction_work = correction_work(problem);
@@ -176,17 +176,19 @@ impl Cwc {
             // corrections go on, or W~ learns from the last change of the forces.
             let (stalls, is_clear) = (error > STALLED * last_error, corrected.left * problem.dt <= CLEAR * error);
             let (is_still, is_wrong) = (corrected.left * problem.dt <= bound, stalls && error >= acceptable);
-            let is_own = !goes_on && moves >= OWN * error;
-            let is_moved = is_own || (goes_on && moves >= UNMOVED * error);
+            let is_moved = moves >= if goes_on { UNMOVED } else { OWN } * error;
             if is_wrong && is_still && !is_moved && !goes_on && finer > FINEST_LEFT && passes_left > 0 {
                 (finer, part, goes_on) = (FINER * finer, 0.0, true);
                 passes_left += 1;
                 continue;
             }
-            // Corrections that went on in vain had left nothing.
-            let is_vain = std::mem::take(&mut goes_on) && !is_moved;
-            finer /= if is_vain { FINER } else { 1.0 };
-            let is_answer = std::mem::take(&mut is_news) && is_clear && (is_vain || is_own);
+            // The motion answers to the forces, not to what corrections had left before, where it is large at once, or
+            // where they went on in vain.
+            let went_on = std::mem::take(&mut goes_on);
+            if went_on && !is_moved {
+                finer /= FINER;
+            }
+            let is_answer = std::mem::take(&mut is_news) && is_clear && is_moved != went_on;
             if is_answer && is_wrong && are_misrated(problem, contacts, [before, p], islands, duals, [unchanged, dv]) {
                 problem.allowance.spend(solve_work(problem));
                 learn_from(problem, change, unchanged, dv, block_work);
@@ -315,7 +317,7 @@ fn learn_from(problem: &Problem, change: &mut [Vec3], unchanged: &mut [Vec3], dv
     let parts = &problem.system.pattern.parts;
     unchanged.iter_mut().zip(dv).for_each(|(v, dv)| *v = dv - *v);
     Parts { blocks: problem.blocks, r: change, z: unchanged, work }.solve(&|block, change, moved, work| {
-        // The factor of the matrix itself leaves nothing to be learnt.
+        // Where a factor of the matrix itself was sought, there is nothing to be learnt about that of the rest pose.
         if block.rest.is_some() && !work.is_renewed {
             let mut foreseen = std::mem::take(&mut work.krylov[0]);
             foreseen.resize(change.len(), Vec3::zeros());
