@@ -49,7 +49,7 @@ const LEVELS: f32 = 0.1;
 const MATRIX: f32 = 0.25;
 const FACTORS: f32 = 0.8;
 /// Factors of halved steps are made before they are needed where those of whole steps have no more memory [bytes].
-const PREPARED_HALVES: usize = 64 << 20;
+const PREPARED_HALVES: usize = 128 << 20;
 /// Factors of this many time steps are kept: a step that fails is halved and later whole again.
 const KEPT: usize = 2;
 

@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use crate::geometry::Shape;
     use crate::material::Material;
-    use crate::math::Isometry;
+    use crate::math::{Isometry, Vec3};
     use crate::mesh::shapes;
     use crate::model::{FrictionTable, ModelBuilder, Obstacle, SoftBody};
 
