@@ -105,8 +105,6 @@ struct Renewing {
     /// Of each contact where its pair is at the end, and how far its features are beside each other [m]; none of a
     /// joint.
     ends: Vec<Option<(Linearisation, f64)>>,
-    /// Places of the contacts that overlap as their rows predicted, ascending.
-    foreseen: Vec<usize>,
     met: Met,
 }
 
@@ -121,7 +119,7 @@ const CONTACTS: usize = 128;
 pub struct Renewal {
     /// How far gaps are from what their rows predicted [m]; 0 if no row has changed.
     pub gap_error: f64,
-    /// Surfaces would cross, or what has a row ends inside of another as that predicted: forces are only so exact.
+    /// Surfaces would cross, or what has a row ends inside an obstacle all the same: forces are only so exact.
     pub crosses: bool,
 }
 
@@ -215,20 +213,20 @@ impl<'a> Detection<'a> {
     pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
         let moved = Moved { trial, end };
         let mut scratch = self.idle_renewals.take().unwrap_or_default();
-        let Renewing { known, ends, foreseen, met } = &mut scratch;
-        let mut gap_error = self.renew_stale(contacts, ends, foreseen, &moved);
-        let mut crosses = !foreseen.is_empty();
+        let Renewing { known, ends, met } = &mut scratch;
+        let mut gap_error = self.renew_stale(contacts, ends, &moved);
         known.clear();
         known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
         known.sort_unstable();
+        let mut crosses = false;
         for generator in self.generators.all() {
-            let (before, is_busy) = (met.len(), gap_error > 0.0 || crosses || !met.is_empty());
+            let (before, is_busy) = (met.len(), gap_error > 0.0 || !met.is_empty());
             generator.meet(&Search { moved, candidates, known, near: self.near(), is_busy, cancel: &self.cancel }, met);
             crosses |= met.len() > before;
         }
         met.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in met.drain(..) {
-            gap_error = gap_error.max(self.add_met(pair, found, known, foreseen, contacts, &moved));
+            gap_error = gap_error.max(self.add_met(pair, found, known, contacts, &moved));
         }
         self.idle_renewals.put(scratch);
         Renewal { gap_error, crosses }
@@ -300,29 +298,20 @@ impl<'a> Detection<'a> {
 
     /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid
     /// off each other; how far gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory.
-    /// `foreseen`: takes the places of the contacts that overlap as their rows predicted.
-    fn renew_stale(
-        &self,
-        contacts: &mut Vec<Constraint>,
-        ends: &mut Vec<Option<(Linearisation, f64)>>,
-        foreseen: &mut Vec<usize>,
-        moved: &Moved,
-    ) -> f64 {
+    fn renew_stale(&self, contacts: &mut Vec<Constraint>, ends: &mut Vec<Option<(Linearisation, f64)>>, moved: &Moved) -> f64 {
         let end_of = |contact: &Constraint| {
             let point = contact.point()?;
             Some(self.generators.of(point.pair.kind).at_end(point, &contact.row.normal(), moved))
         };
         contacts.par_iter().with_min_len(CONTACTS).map(end_of).collect_into_vec(ends);
         let mut ends = ends.drain(..);
-        let (mut gap_error, mut n_kept) = (0.0f64, 0);
-        foreseen.clear();
+        let mut gap_error = 0.0f64;
         contacts.retain_mut(|contact| {
             let (found, aside, life) = match (&contact.source, ends.next().flatten()) {
                 (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
                 (Source::Joint { attachment }, _) => {
                     let attachment = *attachment;
                     gap_error = gap_error.max(self.gap_error(self.follow(contact, attachment, moved), 0.0));
-                    n_kept += 1;
                     return true;
                 }
                 (Source::Contact(_), None) => unreachable!("each contact has an end"),
@@ -335,11 +324,7 @@ impl<'a> Detection<'a> {
             let is_stale = if found.gap <= 0.0 {
                 // Features that are apart along the surface more than they overlap do not touch; if they cross, they
                 // are found to do so.
-                let overlaps = aside <= -found.gap;
-                let is_as_predicted = || row_life::is_as_predicted(found.gap, self.predicted_gap(contact, moved), self.tolerance);
-                let is_foreseen = overlaps && contact.is_active() && is_as_predicted();
-                foreseen.extend(is_foreseen.then_some(n_kept));
-                overlaps && !is_foreseen
+                aside <= -found.gap
             } else {
                 contact.is_active() && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
             };
@@ -347,7 +332,6 @@ impl<'a> Detection<'a> {
                 let gap = found.gap;
                 gap_error = gap_error.max(self.gap_error(self.renew(contact, found, moved), gap));
             }
-            n_kept += 1;
             true
         });
         gap_error
@@ -360,13 +344,12 @@ impl<'a> Detection<'a> {
     }
 
     /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `known`: pairs with a
-    /// contact, sorted, with the place of the contact. `foreseen`: places of those that need no other row.
+    /// contact, sorted, with the place of the contact.
     fn add_met(
         &self,
         pair: PairId,
         mut found: Linearisation,
         known: &[(PairId, usize)],
-        foreseen: &[usize],
         contacts: &mut Vec<Constraint>,
         moved: &Moved,
     ) -> f64 {
@@ -381,9 +364,6 @@ impl<'a> Detection<'a> {
             contacts.push(contact);
             return self.gap_error(true, gap);
         };
-        if foreseen.binary_search(&place).is_ok() {
-            return 0.0;
-        }
         let (contact, gap) = (&mut contacts[place], found.gap);
         let (was_active, normal) = (contact.is_active(), contact.row.normal());
         let predicted_gap = self.predicted_gap(contact, moved);
@@ -434,11 +414,6 @@ impl<'a> Detection<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Shape;
-    use crate::material::Material;
-    use crate::math::{Isometry, Vec3};
-    use crate::mesh::shapes;
-    use crate::model::{FrictionTable, ModelBuilder, Obstacle, SoftBody};
 
     #[test]
     fn each_kind_of_pair_has_one_generator() {
@@ -446,41 +421,5 @@ mod tests {
         for kind in PairKind::ALL {
             assert_eq!(generators.all().iter().filter(|generator| generator.kinds().contains(&kind)).count(), 1, "{kind:?}");
         }
-    }
-
-    /// A box whose lower face comes onto the top of a ball: as it slides over it the normal turns at once, the gap only
-    /// with the square of the way.
-    #[test]
-    fn a_row_that_foresees_its_overlap_is_not_renewed() {
-        const ABOVE: f64 = 1e-4;
-        const RADIUS: f64 = 0.1;
-        let mut builder = ModelBuilder::default();
-        let mut tets = shapes::box_tets(Vec3::repeat(0.1), [1; 3]);
-        tets.positions.iter_mut().for_each(|p| *p += Vec3::new(0.013, RADIUS + 0.05 + ABOVE, 0.007));
-        builder.soft_body(SoftBody::with_boundary_surface("box", Material::default(), tets));
-        let (name, shape, pose) = ("ball".into(), Shape::Sphere { radius: RADIUS }, Isometry::identity());
-        builder.obstacle(Obstacle { name, shape, pose, motion: None, friction: vec![0.5], color: None });
-        builder.friction(FrictionTable::new(0.5, (0..2).collect()));
-        let model = builder.build().unwrap();
-        let (surfaces, state, params) = (Surfaces::new(&model).unwrap(), State::initial(&model), Params::default());
-        let (dt, tolerance) = (params.time_step, params.contact_tolerance);
-        let span = StepSpan { dt, script: dt };
-        let detection = Detection::new(&model, &surfaces, &state, &params, span, CancelToken::never(), DetectionMemory::default());
-        let (island, local): (_, Vec<u32>) = (Island::whole(&model), (0..model.n_unknowns() as u32).collect());
-        let mut contacts = vec![];
-        let mut renew = |aside: f64, down: f64| {
-            let dv = vec![Vec3::new(aside, -ABOVE - down, 0.0) / dt; model.n_unknowns()];
-            let renewal = detection.renew_rows(&Trial { island: &island, local: &local, dv: &dv }, &mut contacts);
-            let rows: Vec<_> = contacts.iter().map(|contact: &Constraint| (contact.row.frame, contact.row.offset)).collect();
-            (renewal, rows)
-        };
-        let (met, rows) = renew(0.0, 0.6 * tolerance);
-        assert!(met.crosses && met.gap_error > 0.0 && !rows.is_empty());
-        // Deeper, and with a normal that has turned, but as the rows say.
-        let (foreseen, same) = renew(2.0 * tolerance, 0.7 * tolerance);
-        assert!(foreseen.crosses && foreseen.gap_error == 0.0 && same == rows, "{foreseen:?}");
-        // On a way of 1 mm a ball of that size falls off by one tolerance.
-        let (other, renewed) = renew(1e-3, 1.5 * tolerance);
-        assert!(other.gap_error > 0.0 && renewed != rows, "{other:?}");
     }
 }

@@ -93,12 +93,6 @@ pub struct Present {
     pub tolerance: f64,
 }
 
-/// Whether the row that predicted a gap is right about it. If it overlaps all the same, forces are to be found more
-/// exactly; another row would be the same.
-pub fn is_as_predicted(gap: f64, predicted_gap: f64, tolerance: f64) -> bool {
-    (gap - predicted_gap).abs() < PREDICTION_TOLERANCE * tolerance
-}
-
 impl RowLife {
     /// A row of a contact that the last step remembers.
     pub fn warm() -> Self {
@@ -132,7 +126,7 @@ impl RowLife {
     /// step, which begins from there.
     pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
         let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
-        follows && gap >= tolerance && !is_as_predicted(gap, predicted_gap(), tolerance)
+        follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
     }
 
     /// Whether the active row was renewed in this step.
