@@ -84,7 +84,7 @@ fn a_lie_is_seen() {
 /// What can be named.
 struct Repository {
     /// Files and folders, from the root.
-    files: Vec<String>,
+    files: BTreeSet<String>,
     /// Names and the words of texts in source files, each with its file.
     words: Vec<(String, BTreeSet<String>)>,
     /// The scene format: key, and schemas of its values.
@@ -96,7 +96,7 @@ impl Repository {
     fn read() -> &'static Self {
         static REPOSITORY: OnceLock<Repository> = OnceLock::new();
         REPOSITORY.get_or_init(|| {
-            let mut files = vec![];
+            let mut files = BTreeSet::new();
             list(source::root(), "", &mut files);
             let is_source = |file: &&String| [".rs", ".wgsl", ".py", ".sh", ".toml", ".json"].iter().any(|e| file.ends_with(e));
             let words = files.iter().filter(is_source).map(|file| (file.clone(), words(file))).collect();
@@ -252,7 +252,7 @@ impl Repository {
     }
 
     fn has_module(&self, path: &str) -> bool {
-        self.files.iter().any(|file| *file == path || *file == format!("{path}.rs"))
+        self.files.contains(path) || self.files.contains(&format!("{path}.rs"))
     }
 
     /// A name by itself must occur somewhere in the source.
@@ -365,10 +365,9 @@ fn words(file: &str) -> BTreeSet<String> {
 }
 
 /// Files and folders below a folder, without what is built or hidden.
-fn list(folder: &Path, path: &str, files: &mut Vec<String>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
+fn list(folder: &Path, path: &str, files: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         if name.starts_with('.') && name != ".ci" || name == "target" {
             continue;
@@ -377,7 +376,7 @@ fn list(folder: &Path, path: &str, files: &mut Vec<String>) {
         if entry.path().is_dir() {
             list(&entry.path(), &below, files);
         }
-        files.push(below);
+        files.insert(below);
     }
 }
 

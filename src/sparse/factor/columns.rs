@@ -7,18 +7,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::many::ManyValues;
+use super::products::{Block, Pair, Products};
 use super::{Entries, PADDING, RestFactor};
 use crate::cancel::CancelToken;
 use crate::memory::Pool;
 
 /// Most nodes that go up the tree together: three full lines of right-hand sides.
 const AT_ONCE: usize = 16;
-/// Nodes whose products one thread takes, at least.
-const NODES: usize = 8;
+/// Nodes whose products one thread takes: what others are read for.
+const TOGETHER: usize = 16;
 /// A request may bring as many more as this part of it.
 const MORE: usize = 4;
 /// The stamp of the next columns.
@@ -59,9 +60,6 @@ pub struct Columns {
     /// Memory of the solves: fresh pages would take a third of their time.
     solves: Pool<ManyValues>,
 }
-
-/// The block of two nodes [1/kg], column after column: that of an impulse on the one at the velocity of the other.
-type Block = [f32; 9];
 
 /// The way from the root of the tree to one of its blocks.
 #[derive(Clone, Copy, Debug)]
@@ -326,14 +324,10 @@ impl Columns {
         }
         let (asked, before) = (&asked[..], &columns[..]);
         let filled: Vec<_> = asked
-            .par_iter()
+            .par_chunks(TOGETHER)
             .enumerate()
-            .with_min_len(NODES)
             .filter(|_| !cancel.has_been_cancelled())
-            .filter_map(|(k, row)| {
-                let first = asked.partition_point(|at| *at < self.starts[*row]);
-                Some((*row, self.fill(*row, &asked[first..=k], before)?))
-            })
+            .flat_map_iter(|(k, rows)| self.fill(rows, &asked[..TOGETHER * k + rows.len()], before))
             .collect();
         if !filled.is_empty() {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
@@ -444,20 +438,34 @@ impl Columns {
         forwards
     }
 
-    /// The column of `row` with the blocks that it has not with its `partners`, rows up to its own that it is connected
-    /// with: none if nothing is missing.
-    fn fill(&self, row: usize, partners: &[usize], columns: &[Option<Arc<Column>>]) -> Option<Arc<Column>> {
-        let (own, start) = (columns[row].as_ref()?, self.starts[row]);
-        let partners = partners.iter().filter_map(|at| Some((*at, columns[*at].as_ref()?)));
-        let mut missing = partners.filter(|(at, _)| own.block(*at - start)[0].is_nan());
-        let first = missing.next()?;
-        let mut filled = Column::clone(own);
-        filled.pages.resize((row + 1 - start).div_ceil(PAGE), u32::MAX);
-        for (at, partner) in std::iter::once(first).chain(missing) {
-            let common = self.common_way(self.block_of[row], self.block_of[at]);
-            *filled.block_mut(at - start) = Arch::new().dispatch(Products { of: &partner.forward, with: &own.forward, common });
+    /// The columns of `rows` with the blocks that they have not with those of `partners` up to each of them that it is
+    /// connected with: of rows where something is missing.
+    fn fill(&self, rows: &[usize], partners: &[usize], columns: &[Option<Arc<Column>>]) -> Vec<(usize, Arc<Column>)> {
+        let mut missing: Vec<(usize, usize)> = vec![];
+        let mut pairs: Vec<Pair> = vec![];
+        for at in partners {
+            let Some(partner) = &columns[*at] else { continue };
+            for (k, row) in rows.iter().enumerate().filter(|(_, row)| (self.starts[**row]..=**row).contains(at)) {
+                let own = columns[*row].as_ref().filter(|own| own.block(*at - self.starts[*row])[0].is_nan());
+                if let Some(own) = own {
+                    let common = self.common_way(self.block_of[*row], self.block_of[*at]);
+                    missing.push((k, *at));
+                    pairs.push(Pair { of: &partner.forward, with: &own.forward, common });
+                }
+            }
         }
-        Some(Arc::new(filled))
+        let mut filled: Vec<Option<Column>> = vec![None; rows.len()];
+        for ((k, at), block) in missing.into_iter().zip(Arch::new().dispatch(Products { pairs: &pairs })) {
+            let (row, start) = (rows[k], self.starts[rows[k]]);
+            if filled[k].is_none() {
+                filled[k] = columns[row].as_deref().cloned();
+            }
+            if let Some(filled) = &mut filled[k] {
+                filled.pages.resize((row + 1 - start).div_ceil(PAGE), u32::MAX);
+                *filled.block_mut(at - start) = block;
+            }
+        }
+        rows.iter().zip(filled).filter_map(|(row, filled)| Some((*row, Arc::new(filled?)))).collect()
     }
 
     /// A block of the tree and those above it.
@@ -488,34 +496,6 @@ fn mark_way(ways: &[Way], block: usize, marked: &mut [bool]) {
     while let Some(block) = next.filter(|block| !marked[*block]) {
         marked[block] = true;
         next = ways[block].parent;
-    }
-}
-
-/// Products of the three axes of two nodes over the way that they have in common.
-struct Products<'a> {
-    of: &'a [f32],
-    with: &'a [f32],
-    common: usize,
-}
-
-impl WithSimd for Products<'_> {
-    type Output = Block;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Block {
-        let Self { of, with, common } = self;
-        let axes = |y: &'_ [f32]| [0, 1, 2].map(|axis| axis * y.len() / 3);
-        let [a, b] =
-            [(of, axes(of)), (with, axes(with))].map(|(y, starts)| starts.map(|start| S::as_simd_f32s(&y[start..start + common]).0));
-        let mut sums = [[simd.splat_f32s(0.0); 3]; 3];
-        for (((a0, a1), a2), ((b0, b1), b2)) in a[0].iter().zip(a[1]).zip(a[2]).zip(b[0].iter().zip(b[1]).zip(b[2])) {
-            for (sums, b) in sums.iter_mut().zip([b0, b1, b2]) {
-                for (sum, a) in sums.iter_mut().zip([a0, a1, a2]) {
-                    *sum = simd.mul_add_f32s(*a, *b, *sum);
-                }
-            }
-        }
-        std::array::from_fn(|e| simd.reduce_sum_f32s(sums[e / 3][e % 3]))
     }
 }
 

@@ -7,7 +7,7 @@ use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
 
 use super::order::{Block, Tree};
-use super::{Entries, NotPositiveDefinite, Panel};
+use super::{NotPositiveDefinite, panel};
 use crate::cancel::CancelToken;
 use crate::math::Mat3;
 use crate::sparse::Pattern;
@@ -54,26 +54,34 @@ pub fn work(block: &Block) -> u64 {
     own * (own + later).pow(2)
 }
 
-/// Panels of all blocks, in their order.
-pub fn eliminate(matrix: &Matrix, tree: &Tree) -> Result<Vec<Panel<Entries>>, NotPositiveDefinite> {
+/// Writes the panels of all blocks to `entries`, which are zeros; they begin at `starts`.
+pub fn eliminate(matrix: &Matrix, tree: &Tree, starts: &[usize], entries: &mut [f32]) -> Result<(), NotPositiveDefinite> {
     // The last block is the root of all others.
-    tree.blocks.len().checked_sub(1).map_or(Ok(vec![]), |root| subtree(matrix, tree, root).map(|(panels, _)| panels))
+    tree.blocks.len().checked_sub(1).map_or(Ok(()), |root| subtree(matrix, tree, starts, root, entries).map(drop))
 }
 
-/// Panels of `root` and what stands below it, and what the elimination leaves for the nodes `later` of the root (lower triangle).
-fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entries>>, DMatrix<f64>), NotPositiveDefinite> {
+/// Writes the panels of what stands below `root`, and then its own; what the elimination leaves for the nodes `later` of
+/// the root (lower triangle).
+fn subtree(matrix: &Matrix, tree: &Tree, starts: &[usize], root: usize, entries: &mut [f32]) -> Result<DMatrix<f64>, NotPositiveDefinite> {
     matrix.check_cancelled()?;
     let block = &tree.blocks[root];
+    let mut at = starts[root + 1] - entries.len();
+    let mut entries = entries;
+    let mut of_children = vec![];
+    for child in &block.children {
+        let (of_child, rest) = std::mem::take(&mut entries).split_at_mut(starts[child + 1] - at);
+        of_children.push((*child, of_child));
+        (entries, at) = (rest, starts[child + 1]);
+    }
+    let below = |(child, entries): (usize, &mut [f32])| subtree(matrix, tree, starts, child, entries);
     let below: Vec<_> = if block.own.start < PARALLEL {
-        block.children.iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?
+        of_children.into_iter().map(below).collect::<Result<_, _>>()?
     } else {
-        block.children.par_iter().map(|child| subtree(matrix, tree, *child)).collect::<Result<_, _>>()?
+        of_children.into_par_iter().map(below).collect::<Result<_, _>>()?
     };
     let mut front = Front::new(block);
     front.add_matrix(matrix, tree, block);
-    let mut panels = vec![];
-    for (child, (child_panels, left)) in block.children.iter().zip(below) {
-        panels.extend(child_panels);
+    for (child, left) in block.children.iter().zip(below) {
         front.add_left(block, &tree.blocks[*child].later, &left);
     }
     let Front { own, coupling, mut later } = front;
@@ -97,9 +105,9 @@ fn subtree(matrix: &Matrix, tree: &Tree, root: usize) -> Result<(Vec<Panel<Entri
         let rest = n - columns.start;
         coupling.gemm(1.0, &lower.columns(columns.start, rest), &inverse.view((columns.start, columns.start), (rest, columns.len())), 0.0);
     });
-    panels.push(Panel::new(&inverse, &coupling));
+    panel::fill(block, entries, &inverse, &coupling);
     matrix.tell(block);
-    Ok((panels, later))
+    Ok(later)
 }
 
 /// Does `work` on groups of columns, side by side where there are many.

@@ -76,10 +76,7 @@ impl Sweep<'_> {
         let taken = factor.tree.blocks.iter().enumerate().filter(|(b, _)| blocks[*b]);
         if is_forward {
             for (b, block) in taken {
-                let panel = factor.panel(b);
-                for line in &mut values.lines[..values.n_lines] {
-                    forward::<S, N, ROWS>(simd, block, &panel, S::as_mut_simd_f32s(line).0);
-                }
+                forward::<S, N, ROWS>(simd, block, &factor.panel(b), &mut values.lines[..values.n_lines]);
             }
             return;
         }
@@ -94,31 +91,35 @@ impl Sweep<'_> {
     }
 }
 
-/// `(y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1)` of a block.
+/// `(y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1)` of a block. Rows of a panel, which may be larger than the cache, are read
+/// once for all lines.
 #[inline(always)]
-fn forward<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel<&[f32]>, values: &mut [S::f32s]) {
-    let (first, n_own) = (3 * block.own.start, panel.n_own);
-    let n_rows = n_own + 3 * block.later.len();
+fn forward<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, lines: &mut [Entries]) {
+    let n_own = panel.n_own;
     // From the last: an own row needs the entries before it.
-    let mut end = n_rows;
+    let mut end = n_own + 3 * block.later.len();
     while end > n_own {
         let here = chunk(end - n_own, ROWS);
         end -= here;
-        if here == ROWS {
-            subtract_rows::<S, N, ROWS>(simd, block, panel, end, values);
-        } else {
-            subtract_rows::<S, N, 3>(simd, block, panel, end, values);
+        for line in &mut *lines {
+            let values = S::as_mut_simd_f32s(line).0;
+            if here == ROWS {
+                subtract_rows::<S, N, ROWS>(simd, block, panel, end, values);
+            } else {
+                subtract_rows::<S, N, 3>(simd, block, panel, end, values);
+            }
         }
     }
     while end > 0 {
         let here = chunk(end, ROWS);
         end -= here;
-        if here == ROWS {
-            let sums = rows_times::<S, N, ROWS>(simd, panel, end, &values[N * first..N * (first + end + ROWS)]);
-            values[N * (first + end)..N * (first + end + ROWS)].copy_from_slice(sums.as_flattened());
-        } else {
-            let sums = rows_times::<S, N, 3>(simd, panel, end, &values[N * first..N * (first + end + 3)]);
-            values[N * (first + end)..N * (first + end + 3)].copy_from_slice(sums.as_flattened());
+        for line in &mut *lines {
+            let values = S::as_mut_simd_f32s(line).0;
+            if here == ROWS {
+                set_rows::<S, N, ROWS>(simd, block, panel, end, values);
+            } else {
+                set_rows::<S, N, 3>(simd, block, panel, end, values);
+            }
         }
     }
 }
@@ -131,13 +132,7 @@ fn chunk(left: usize, rows: usize) -> usize {
 
 /// `y2 -= L21 L11^-1 b1` for rows of later nodes, from `row` on.
 #[inline(always)]
-fn subtract_rows<S: Simd, const N: usize, const ROWS: usize>(
-    simd: S,
-    block: &Block,
-    panel: &Panel<&[f32]>,
-    row: usize,
-    values: &mut [S::f32s],
-) {
+fn subtract_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, row: usize, values: &mut [S::f32s]) {
     let (first, n_own) = (3 * block.own.start, panel.n_own);
     let sums = rows_times::<S, N, ROWS>(simd, panel, row, &values[N * first..N * (first + n_own)]);
     for (i, sum) in sums.iter().enumerate() {
@@ -149,14 +144,17 @@ fn subtract_rows<S: Simd, const N: usize, const ROWS: usize>(
     }
 }
 
+/// `y1 = L11^-1 b1` for own rows from `row` on.
+#[inline(always)]
+fn set_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, row: usize, values: &mut [S::f32s]) {
+    let first = 3 * block.own.start;
+    let sums = rows_times::<S, N, ROWS>(simd, panel, row, &values[N * first..N * (first + row + ROWS)]);
+    values[N * (first + row)..N * (first + row + ROWS)].copy_from_slice(sums.as_flattened());
+}
+
 /// Rows of the panel from `row` on times `x`, which has the first unknowns of the block.
 #[inline(always)]
-fn rows_times<S: Simd, const N: usize, const ROWS: usize>(
-    simd: S,
-    panel: &Panel<&[f32]>,
-    row: usize,
-    x: &[S::f32s],
-) -> [[S::f32s; N]; ROWS] {
+fn rows_times<S: Simd, const N: usize, const ROWS: usize>(simd: S, panel: &Panel, row: usize, x: &[S::f32s]) -> [[S::f32s; N]; ROWS] {
     let (x, _) = x.as_chunks::<N>();
     let mut rows = [&panel.entries[..0]; ROWS];
     for (i, entries) in rows.iter_mut().enumerate() {
@@ -179,7 +177,7 @@ fn rows_times<S: Simd, const N: usize, const ROWS: usize>(
 fn backward<S: Simd, const N: usize, const ROWS: usize>(
     simd: S,
     block: &Block,
-    panel: &Panel<&[f32]>,
+    panel: &Panel,
     values: &mut [S::f32s],
     known: &mut [S::f32s],
 ) {
@@ -210,7 +208,7 @@ fn backward<S: Simd, const N: usize, const ROWS: usize>(
 #[inline(always)]
 fn columns_times<S: Simd, const N: usize, const COLUMNS: usize>(
     simd: S,
-    panel: &Panel<&[f32]>,
+    panel: &Panel,
     column: usize,
     x: &[S::f32s],
 ) -> [[S::f32s; N]; COLUMNS] {

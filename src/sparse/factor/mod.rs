@@ -28,6 +28,7 @@ mod front;
 mod many;
 mod order;
 mod panel;
+mod products;
 mod sweep;
 #[cfg(test)]
 pub mod tests;
@@ -56,8 +57,8 @@ pub struct NotPositiveDefinite;
 #[derive(Clone, Debug)]
 pub struct RestFactor {
     tree: Arc<Tree>,
-    /// Of each block of the tree: unknowns, entries from row to row, and the first one.
-    panels: Vec<[usize; 3]>,
+    /// Where the panel of each block of the tree begins, and where the last ends.
+    starts: Vec<usize>,
     /// Of all panels, in the order in which a solve reads them.
     entries: Pages<f32>,
     n_nodes: usize,
@@ -99,8 +100,7 @@ impl RestFactor {
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
         let tree = order::dissect_unless(pattern, range, fixed, positions, &cancel.part(0.0, ORDERED)).map_err(|_| NotPositiveDefinite)?;
-        let n_entries: usize = tree.blocks.iter().map(|block| panel::n_entries(3 * block.own.len(), 3 * block.later.len())).sum();
-        if n_entries > max_memory / size_of::<f32>() {
+        if panel::starts(&tree).last().is_some_and(|n_entries| *n_entries > max_memory / size_of::<f32>()) {
             return Err(NotPositiveDefinite);
         }
         let blocks = &blocks[pattern.row_starts[range.start] as usize..];
@@ -121,23 +121,14 @@ impl RestFactor {
     ) -> Result<Self, NotPositiveDefinite> {
         let all = tree.blocks.iter().map(front::work).sum();
         let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all };
-        let parts = front::eliminate(&matrix, &tree)?;
-        let mut entries = Pages::zeros(parts.iter().map(|panel| panel.entries.len()).sum());
-        let mut end = 0;
-        let panels = parts.iter().map(|panel| {
-            let start = end;
-            end += panel.entries.len();
-            entries[start..end].copy_from_slice(&panel.entries);
-            [panel.n_own, panel.stride, start]
-        });
-        let panels = panels.collect();
-        Ok(Self { n_nodes: tree.places.len(), tree, panels, entries })
+        let starts = panel::starts(&tree);
+        let mut entries = Pages::zeros(starts[tree.blocks.len()]);
+        front::eliminate(&matrix, &tree, &starts, &mut entries)?;
+        Ok(Self { n_nodes: tree.places.len(), tree, starts, entries })
     }
 
-    fn panel(&self, block: usize) -> Panel<&[f32]> {
-        let [n_own, stride, start] = self.panels[block];
-        let end = self.panels.get(block + 1).map_or(self.entries.len(), |[_, _, next]| *next);
-        Panel { n_own, stride, entries: &self.entries[start..end] }
+    fn panel(&self, block: usize) -> Panel<'_> {
+        Panel::new(&self.tree.blocks[block], &self.entries[self.starts[block]..self.starts[block + 1]])
     }
 
     pub fn n_nodes(&self) -> usize {
