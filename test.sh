@@ -28,6 +28,8 @@ contacts_on_the_device() {
 if [ $# -gt 0 ]; then
     attempt tests cargo_test "$@"
 else
+    # Nothing is built twice there.
+    [ "${CI:-}" != true ] || export CARGO_INCREMENTAL=0
     attempt formatting scripts/lint.sh format
     # The quick ones first.
     attempt "unit tests" cargo_test --lib --bins
