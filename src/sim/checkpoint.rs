@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::grab::Held;
+use super::pace::Pace;
 use super::{Command, CommandError, CommandLog, Simulation, SimulationError};
 use crate::cancel::CancelToken;
 use crate::math::Vec3;
@@ -13,6 +14,7 @@ use crate::step::StepError;
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     step: u64,
+    pace: Pace,
     state: State,
     params: Params,
     held: Vec<Held>,
@@ -85,7 +87,8 @@ impl Simulation {
     pub fn checkpoint(&mut self) -> Result<Checkpoint, StepError> {
         let (held, materials) = (self.held.clone(), self.changed_materials());
         let (friction, fixed) = (self.changed_friction(), self.changed_fixed());
-        Ok(Checkpoint { step: self.step, state: self.stepper.state()?.clone(), params: self.params, held, materials, friction, fixed })
+        let state = self.stepper.state()?.clone();
+        Ok(Checkpoint { step: self.step, pace: self.pace, state, params: self.params, held, materials, friction, fixed })
     }
 
     /// Goes back, or on, to a checkpoint of this simulation, with new figures; `log` holds the commands up to there. A
@@ -93,7 +96,7 @@ impl Simulation {
     pub fn restore(&mut self, checkpoint: &Checkpoint, log: CommandLog) -> Result<(), TravelError> {
         let model = self.model_with(&checkpoint.materials, checkpoint.friction.as_ref(), checkpoint.fixed.as_deref())?;
         self.go_on_at(checkpoint.params, model, &checkpoint.state)?;
-        self.continue_from(checkpoint.step, checkpoint.held.clone());
+        self.continue_from(checkpoint.step, checkpoint.pace, checkpoint.held.clone());
         self.log = log;
         Ok(())
     }

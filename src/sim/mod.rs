@@ -1,5 +1,6 @@
 //! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
 
+mod advance;
 mod backend;
 pub mod checker;
 mod checkpoint;
@@ -13,6 +14,7 @@ mod materials;
 mod moving;
 mod naming;
 mod opening;
+mod pace;
 pub mod past;
 mod put_back;
 pub mod report;
@@ -41,12 +43,12 @@ pub use grip::Grip;
 pub use health::Health;
 pub use machine::{Machine, instructions};
 pub use naming::Naming;
+use pace::Pace;
 pub use save::{ResumedParams, SaveError};
 pub use session::{BranchId, GrowingSession, Session, SessionBranch, SessionError, SessionHeader, SessionTree};
 pub use setting::Setting;
 pub use start::{OverlapError, StartOverlap};
 pub use tally::{StepRecord, Tally};
-use threads::clock;
 pub use threads::{StepperError, Threaded};
 pub use values::commands_between;
 
@@ -58,7 +60,7 @@ use crate::elastic::{BeyondRange, beyond_range};
 use crate::math::{Isometry, Vec3};
 use crate::model::{AcceptancePolicy, HeldPoint, Loads, MAX_GRABS, Model, Params, State};
 use crate::scene::{BackendChoice, Built, Force, LiveValues, Probe};
-use crate::step::{StepError, StepReport, Stepper, SurfacePositions, THROWN_AWAY, free_fall};
+use crate::step::{StepError, StepReport, Stepper, SurfacePositions, free_fall};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
@@ -98,9 +100,6 @@ const LOOK_EVERY_ON_DEVICE: u64 = 64;
 /// Once something was found all tets are looked at, which takes up to half of a step: so many times more seldom.
 const LOOK_AGAIN: u64 = 4;
 
-/// A step that fails is halved at most this often.
-const MAX_HALVINGS: u32 = 4;
-
 /// Who and what may end a whole step.
 #[derive(Clone)]
 struct Control {
@@ -133,6 +132,7 @@ pub struct Simulation {
     hands: Vec<Hand>,
     /// Whole steps since the start, however many solves each of them took.
     step: u64,
+    pace: Pace,
     log: CommandLog,
     tally: Tally,
     checker: PenetrationChecker,
@@ -189,6 +189,7 @@ impl Simulation {
             held: vec![],
             hands,
             step: 0,
+            pace: Pace::default(),
             log: CommandLog::default(),
             tally: Tally::default(),
             checker,
@@ -311,6 +312,7 @@ impl Simulation {
                     return Err(CommandError::BadValue { what: "the time step", and: " and above 0", value: dt.to_string() });
                 }
                 self.params.time_step = dt;
+                self.pace = Pace::default();
             }
             Command::SetMaxStepMs(ms) => {
                 if !(ms.is_finite() && ms >= 0.0) {
@@ -324,7 +326,7 @@ impl Simulation {
             Command::Reset => {
                 let state = start(&self.model, &self.params);
                 self.stepper.set_state(&state).map_err(|e| CommandError::Step(e.to_string()))?;
-                self.continue_from(0, vec![]);
+                self.continue_from(0, Pace::default(), vec![]);
             }
         }
         Ok(())
@@ -346,13 +348,13 @@ impl Simulation {
     }
 
     /// Goes on at the stepper's state after `step` steps, with new figures and a new log.
-    fn continue_from(&mut self, step: u64, held: Vec<Held>) {
-        (self.step, self.held) = (step, held);
+    fn continue_from(&mut self, step: u64, pace: Pace, held: Vec<Held>) {
+        (self.step, self.pace, self.held) = (step, pace, held);
         (self.tally, self.log) = (Tally::default(), CommandLog::starting_at(step));
     }
 
     /// Advances by one time step. A step that fails is rolled back and retried in halves; if these fail too, the state
-    /// from before the step stands.
+    /// from before the step stands. After several that failed steps begin in halves ([`Pace`]).
     pub fn step(&mut self) -> Result<StepReport, StepError> {
         self.step_unless(&CancelToken::default())
     }
@@ -362,7 +364,8 @@ impl Simulation {
     pub fn step_unless(&mut self, cancel: &CancelToken) -> Result<StepReport, StepError> {
         let start = std::time::Instant::now();
         let control = Control { cancel: cancel.clone(), budget: Budget::of_ms(self.params.max_step_ms) };
-        let mut report = self.advance_substeps(&control)?;
+        let pace = self.pace;
+        let mut report = self.advance_substeps(&control).inspect_err(|_| self.pace = pace)?;
         self.step += 1;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let penetration = if self.measuring { Some(self.measure()?) } else { None };
@@ -380,65 +383,6 @@ impl Simulation {
             return Ok(vec![]);
         }
         Ok(beyond_range(&self.model, self.stepper.state()?, self.step / every))
-    }
-
-    fn advance_substeps(&mut self, control: &Control) -> Result<StepReport, StepError> {
-        let substeps = self.params.substeps.max(1);
-        let dt = solve_duration(&self.params);
-        if substeps == 1 {
-            return self.advance(dt, 0, control);
-        }
-        let before = self.stepper.state()?.clone();
-        let advanced = (1..substeps).try_fold(self.advance(dt, 0, control)?, |mut report, _| {
-            report.follow(self.advance(dt, 0, control)?);
-            Ok(report)
-        });
-        self.unless_failed(advanced, &before)
-    }
-
-    /// Gives back the state before a solve that failed.
-    fn unless_failed(&mut self, advanced: Result<StepReport, StepError>, before: &State) -> Result<StepReport, StepError> {
-        if advanced.is_err() {
-            self.stepper.set_state(before)?;
-        }
-        advanced
-    }
-
-    fn advance(&mut self, dt: f64, halvings: u32, control: &Control) -> Result<StepReport, StepError> {
-        let acceptance = match halvings {
-            0 => self.params.acceptance,
-            MAX_HALVINGS => AcceptancePolicy::Anything,
-            _ => AcceptancePolicy::MustNotCross,
-        };
-        let params = Params { time_step: dt, acceptance, halvings, ..self.params };
-        let loads = self.loads(control)?;
-        let start = clock();
-        match self.stepper.step(&params, &loads) {
-            Ok(report) => Ok(StepReport { attempts: 1, ..report }),
-            Err(error) if error.may_halve() && halvings < MAX_HALVINGS => {
-                self.tally.rollbacks += 1;
-                let thrown_away = clock() - start;
-                let before = self.stepper.state()?.clone();
-                let halves = self.advance(dt * 0.5, halvings + 1, control).and_then(|mut first| {
-                    first.follow(self.advance(dt * 0.5, halvings + 1, control)?);
-                    first.attempts += 1;
-                    first.taken_back = Some(error.cause());
-                    first.stages.add(THROWN_AWAY, thrown_away);
-                    Ok(first)
-                });
-                self.unless_failed(halves, &before)
-            }
-            Err(error @ StepError::DeviceTooSmall { .. }) if self.falls_back => {
-                self.go_on_on_cpu(&error)?;
-                self.advance(dt, halvings, control)
-            }
-            Err(error) => {
-                if matches!(error, StepError::NotFinite { .. }) {
-                    self.tally.non_finite += 1;
-                }
-                Err(error)
-            }
-        }
     }
 
     /// Takes the state of the device to the CPU backend, for good: one that changed to and fro would be neither fast

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::grab::Held;
 use super::naming::{self, Naming};
+use super::pace::Pace;
 use super::{Command, CommandLog, Simulation, SimulationError};
 use crate::math::{Isometry, Mat3, Quat, Vec3};
 use crate::model::{
@@ -75,6 +76,9 @@ struct Header {
     #[serde(default)]
     later_poses: Vec<usize>,
     step: u64,
+    /// With which parts the next steps begin; whole ones in files from before that was kept.
+    #[serde(default)]
+    pace: Pace,
     /// Bits of the time [s], so that it comes back exactly.
     time_bits: u64,
     /// Bits of the time [s] that given motions have waited; none where they have not.
@@ -153,6 +157,7 @@ impl Simulation {
             outgrown: state.outgrown.clone(),
             later_poses: (0..state.later_poses.len()).filter(|body| state.later_poses[*body].is_some()).collect(),
             step,
+            pace: self.pace,
             time_bits: state.time.to_bits(),
             script_delay_bits: (state.script_delay != 0.0).then_some(state.script_delay.to_bits()),
             proofs: state.proofs.len(),
@@ -206,7 +211,7 @@ impl Simulation {
         };
         self.backend.check_method(params.method)?;
         self.go_on_at(params, changed, &state)?;
-        self.continue_from(header.step, held);
+        self.continue_from(header.step, header.pace, held);
         if whose == ResumedParams::Present {
             // A session that begins here finds the state wherever it is repeated from.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.into());

@@ -8,6 +8,7 @@ mod large_bodies;
 mod later_poses;
 mod limited;
 mod materials;
+mod pace;
 pub mod plastic;
 mod proofs;
 mod recovery;
@@ -492,7 +493,7 @@ fn the_work_of_a_step_is_counted() {
     simulation.stepper.set_state(&State { time: before, ..State::initial(&simulation.model) }).unwrap();
     let quartered = simulation.step().unwrap();
     assert_eq!((quartered.attempts, simulation.tally().rollbacks - rollbacks), (7, 3));
-    assert!(quartered.stages.of(THROWN_AWAY) > 0.0 && landed.stages.of(THROWN_AWAY) == 0.0);
+    assert!(quartered.stages.of(crate::step::THROWN_AWAY) > 0.0 && landed.stages.of(crate::step::THROWN_AWAY) == 0.0);
     assert!(quartered.searches >= 4, "{quartered:?}");
     let report = simulation.report(0.0).unwrap().solver;
     assert_eq!(report.attempts.max, 7.0);

@@ -94,12 +94,19 @@ impl Warnings {
             None => {}
         }
         if report.attempts > whole {
-            let why = report.taken_back.as_ref().map_or_else(String::new, |cause| format!(", because {cause}"));
-            let text = format!(
-                "A step was taken back and computed in smaller parts ({} attempts){why}: it takes longer, but nothing is lost. A shorter \
-                 time step avoids it.",
-                report.attempts
-            );
+            let known = self.list.iter().find(|warning| warning.kind == Kind::TakenBack);
+            let text = match (&report.taken_back, known) {
+                // It began in parts, as those before were taken back: they tell why.
+                (None, Some(known)) => known.text.clone(),
+                (cause, _) => {
+                    let why = cause.as_ref().map_or_else(String::new, |cause| format!(", because {cause}"));
+                    format!(
+                        "A step was taken back and computed in smaller parts ({} attempts){why}: it takes longer, but nothing is lost. A \
+                         shorter time step avoids it.",
+                        report.attempts
+                    )
+                }
+            };
             self.add(Kind::TakenBack, text, at);
         }
         if report.waited > 0.0 {

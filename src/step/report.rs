@@ -32,6 +32,8 @@ pub struct StepReport {
     pub searches: u32,
     /// Times that the step was begun, whole or in parts: those that were refused and halved count too.
     pub attempts: u32,
+    /// Halvings of its smallest part.
+    pub halvings: u32,
     /// Why the step was taken back and halved, if it was; the first cause of several.
     pub taken_back: Option<String>,
     /// Final residual 2-norm relative to the driving impulse [-].
@@ -140,6 +142,7 @@ impl StepReport {
         self.dual_iterations += next.dual_iterations;
         self.searches += next.searches;
         self.attempts += next.attempts;
+        self.halvings = self.halvings.max(next.halvings);
         self.taken_back = self.taken_back.take().or(next.taken_back);
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
