@@ -38,7 +38,8 @@ impl Simulation {
         advanced
     }
 
-    /// Advances by a part `dt` of a step that was halved so often; `begun`: halvings of the largest parts that are tried.
+    /// Advances by a part `dt` of a step that was halved so often; `begun`: halvings of the largest parts that are
+    /// tried.
     fn advance(&mut self, dt: f64, halvings: u32, begun: u32, control: &Control) -> Result<StepReport, StepError> {
         if halvings < begun {
             return self.advance_halves(dt, halvings, begun, control);

@@ -1,6 +1,6 @@
-//! Where steps begin: after some that had to be halved, one after the other, the next begins with parts as small as those
-//! came to, and from time to time with larger ones. What tumbles or lands in a heap would have to be halved in each of
-//! many steps, and attempts that are thrown away took half of the time and more.
+//! Where steps begin: after some that had to be halved, one after the other, the next begins with parts as small as
+//! those came to, and from time to time with larger ones. What tumbles or lands in a heap would have to be halved in
+//! each of many steps, and attempts that are thrown away took half of the time and more.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,9 @@ impl Pace {
         if self.left == 0 { self.halvings.saturating_sub(1) } else { self.halvings }
     }
 
-    /// A step that began with `begun` halvings has taken so many in its smallest part. A failure by itself, such as that of
-    /// an impact, lets the next step begin with larger parts all the same; after each further one that takes twice as long.
+    /// A step that began with `begun` halvings has taken so many in its smallest part. A failure by itself, such as in
+    /// an impact, lets the next step begin with larger parts all the same; after each further one that takes twice
+    /// as long.
     pub fn end(&mut self, begun: u32, halvings: u32) {
         let Self { failures, left, .. } = *self;
         *self = if halvings > begun {

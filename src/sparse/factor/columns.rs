@@ -11,7 +11,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use super::many::ManyValues;
-use super::products::{Block, Pair, Products};
+use super::products::{Block, PAIRS, Pair, Products};
 use super::{Entries, PADDING, RestFactor};
 use crate::cancel::CancelToken;
 use crate::memory::Pool;
@@ -327,7 +327,7 @@ impl Columns {
             .par_chunks(TOGETHER)
             .enumerate()
             .filter(|_| !cancel.has_been_cancelled())
-            .flat_map_iter(|(k, rows)| self.fill(rows, &asked[..TOGETHER * k + rows.len()], before))
+            .flat_map_iter(|(k, rows)| self.fill(rows, &asked[..TOGETHER * k + rows.len()], before, cancel))
             .collect();
         if !filled.is_empty() {
             filled.iter().for_each(|(row, column)| columns[*row] = Some(column.clone()));
@@ -439,8 +439,8 @@ impl Columns {
     }
 
     /// The columns of `rows` with the blocks that they have not with those of `partners` up to each of them that it is
-    /// connected with: of rows where something is missing.
-    fn fill(&self, rows: &[usize], partners: &[usize], columns: &[Option<Arc<Column>>]) -> Vec<(usize, Arc<Column>)> {
+    /// connected with: of rows where something is missing. With some of them once `cancel` is cancelled.
+    fn fill(&self, rows: &[usize], partners: &[usize], columns: &[Option<Arc<Column>>], cancel: &CancelToken) -> Vec<(usize, Arc<Column>)> {
         let mut missing: Vec<(usize, usize)> = vec![];
         let mut pairs: Vec<Pair> = vec![];
         for at in partners {
@@ -455,7 +455,9 @@ impl Columns {
             }
         }
         let mut filled: Vec<Option<Column>> = vec![None; rows.len()];
-        for ((k, at), block) in missing.into_iter().zip(Arch::new().dispatch(Products { pairs: &pairs })) {
+        let parts = pairs.chunks(PAIRS).take_while(|_| !cancel.has_been_cancelled());
+        let blocks = parts.flat_map(|pairs| Arch::new().dispatch(Products { pairs }));
+        for ((k, at), block) in missing.into_iter().zip(blocks) {
             let (row, start) = (rows[k], self.starts[rows[k]]);
             if filled[k].is_none() {
                 filled[k] = columns[row].as_deref().cloned();

@@ -60,8 +60,8 @@ pub fn eliminate(matrix: &Matrix, tree: &Tree, starts: &[usize], entries: &mut [
     tree.blocks.len().checked_sub(1).map_or(Ok(()), |root| subtree(matrix, tree, starts, root, entries).map(drop))
 }
 
-/// Writes the panels of what stands below `root`, and then its own; what the elimination leaves for the nodes `later` of
-/// the root (lower triangle).
+/// Writes the panels of what stands below `root`, and then its own; what the elimination leaves for the nodes `later`
+/// of the root (lower triangle).
 fn subtree(matrix: &Matrix, tree: &Tree, starts: &[usize], root: usize, entries: &mut [f32]) -> Result<DMatrix<f64>, NotPositiveDefinite> {
     matrix.check_cancelled()?;
     let block = &tree.blocks[root];

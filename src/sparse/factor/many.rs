@@ -91,8 +91,8 @@ impl Sweep<'_> {
     }
 }
 
-/// `(y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1)` of a block. Rows of a panel, which may be larger than the cache, are read
-/// once for all lines.
+/// `(y1, y2) <- (L11^-1 b1, y2 - L21 L11^-1 b1)` of a block. Rows of a panel, which may be larger than the cache, are
+/// read once for all lines.
 #[inline(always)]
 fn forward<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, lines: &mut [Entries]) {
     let n_own = panel.n_own;

@@ -5,8 +5,9 @@ use pulp::{Simd, WithSimd};
 /// The block of two nodes [1/kg], column after column: that of an impulse on the one at the velocity of the other.
 pub type Block = [f32; 9];
 
-/// Pairs that are gone through again for each stretch of the way. Their sums stay in the cache of a core.
-const PAIRS: usize = 256;
+/// So many pairs at once: they are gone through again for each stretch of the way, and their sums stay in the cache of
+/// a core.
+pub const PAIRS: usize = 256;
 /// Entries of an axis in a stretch: those of one node stay in the innermost cache while all pairs that follow each
 /// other and have it are gone through.
 const STRETCH: usize = 512;
@@ -21,8 +22,9 @@ pub struct Pair<'a> {
     pub common: usize,
 }
 
-/// The blocks of all pairs. Columns of large bodies have no room in a cache: whoever lists the pairs of one node, or a
-/// few, after each other has them read from there all the same. A block has the same bits whatever is listed beside it.
+/// The blocks of up to [`PAIRS`] pairs. Columns of large bodies have no room in a cache: whoever lists the pairs of one
+/// node, or a few, after each other has them read from there all the same. A block has the same bits whatever is listed
+/// beside it.
 pub struct Products<'a> {
     pub pairs: &'a [Pair<'a>],
 }
@@ -32,26 +34,21 @@ impl WithSimd for Products<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<Block> {
-        let mut blocks = Vec::with_capacity(self.pairs.len());
-        let mut sums: Vec<[[S::f32s; 3]; 3]> = vec![];
-        for pairs in self.pairs.chunks(PAIRS) {
-            sums.clear();
-            sums.resize(pairs.len(), [[simd.splat_f32s(0.0); 3]; 3]);
-            let longest = pairs.iter().map(|pair| pair.common).max().unwrap_or(0);
-            for start in (0..longest).step_by(STRETCH) {
-                for (pair, sums) in pairs.iter().zip(&mut sums) {
-                    let end = pair.common.min(start + STRETCH);
-                    if start < end {
-                        *sums = with_stretch(simd, pair, start, end, *sums);
-                    }
+        let pairs = self.pairs;
+        let mut sums = vec![[[simd.splat_f32s(0.0); 3]; 3]; pairs.len()];
+        let longest = pairs.iter().map(|pair| pair.common).max().unwrap_or(0);
+        for start in (0..longest).step_by(STRETCH) {
+            for (pair, sums) in pairs.iter().zip(&mut sums) {
+                let end = pair.common.min(start + STRETCH);
+                if start < end {
+                    *sums = with_stretch(simd, pair, start, end, *sums);
                 }
             }
-            for sums in &sums {
-                let mut block = [0.0; 9];
-                for (e, entry) in block.iter_mut().enumerate() {
-                    *entry = simd.reduce_sum_f32s(sums[e / 3][e % 3]);
-                }
-                blocks.push(block);
+        }
+        let mut blocks = vec![[0.0; 9]; pairs.len()];
+        for (block, sums) in blocks.iter_mut().zip(&sums) {
+            for (e, entry) in block.iter_mut().enumerate() {
+                *entry = simd.reduce_sum_f32s(sums[e / 3][e % 3]);
             }
         }
         blocks
