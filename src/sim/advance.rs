@@ -24,9 +24,9 @@ impl Simulation {
 
     /// Advances by `dt`, in parts as large as the pace tells.
     fn advance_at_pace(&mut self, dt: f64, control: &Control) -> Result<StepReport, StepError> {
-        let begun = self.pace.begin();
+        let begun = self.pace.begin(dt);
         let report = self.advance(dt, 0, begun, control)?;
-        self.pace.end(begun, report.halvings);
+        self.pace.end(dt, begun, report.halvings);
         Ok(report)
     }
 

@@ -1,4 +1,4 @@
-//! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or pace.
+//! The one owner of a running simulation: apply a `Command`, `step`, look. Knows nothing of windows, threads or clocks.
 
 mod advance;
 mod backend;
@@ -132,6 +132,7 @@ pub struct Simulation {
     hands: Vec<Hand>,
     /// Whole steps since the start, however many solves each of them took.
     step: u64,
+    /// With which parts steps begin.
     pace: Pace,
     log: CommandLog,
     tally: Tally,
@@ -312,7 +313,6 @@ impl Simulation {
                     return Err(CommandError::BadValue { what: "the time step", and: " and above 0", value: dt.to_string() });
                 }
                 self.params.time_step = dt;
-                self.pace = Pace::default();
             }
             Command::SetMaxStepMs(ms) => {
                 if !(ms.is_finite() && ms >= 0.0) {

@@ -10,8 +10,10 @@ pub const MAX_HALVINGS: u32 = 4;
 const LONGEST: u32 = 8;
 
 /// With which parts steps begin. Part of the state of a run: it follows from the steps before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
+    /// Length of those steps [s]: steps of another one begin whole.
+    time_step: f64,
     /// Halvings that the last steps took.
     halvings: u32,
     /// Tries of larger parts that have failed, one after the other.
@@ -21,23 +23,34 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// With how many halvings the parts of the next step begin.
-    pub fn begin(&self) -> u32 {
-        if self.left == 0 { self.halvings.saturating_sub(1) } else { self.halvings }
+    /// With how many halvings the parts of the next step begin, a step of `dt` [s].
+    pub fn begin(&self, dt: f64) -> u32 {
+        let Self { halvings, left, .. } = self.of_steps(dt);
+        if left == 0 { halvings.saturating_sub(1) } else { halvings }
+    }
+
+    fn of_steps(self, dt: f64) -> Self {
+        if self.time_step == dt { self } else { Self { time_step: dt, ..Self::default() } }
     }
 
     /// A step that began with `begun` halvings has taken so many in its smallest part. A failure by itself, such as in
     /// an impact, lets the next step begin with larger parts all the same; after each further one that takes twice
     /// as long.
-    pub fn end(&mut self, begun: u32, halvings: u32) {
-        let Self { failures, left, .. } = *self;
+    pub fn end(&mut self, dt: f64, begun: u32, halvings: u32) {
+        let before = self.of_steps(dt);
+        let Self { failures, left, .. } = before;
         *self = if halvings > begun {
             // What comes of the smallest parts is taken as it is: no step begins with these.
-            Self { halvings: halvings.min(MAX_HALVINGS - 1), failures: failures + 1, left: LONGEST.min((1 << failures.min(LONGEST)) - 1) }
-        } else if begun < self.halvings {
-            Self { halvings: begun, failures: 0, left: 0 }
+            Self {
+                halvings: halvings.min(MAX_HALVINGS - 1),
+                failures: failures + 1,
+                left: LONGEST.min((1 << failures.min(LONGEST)) - 1),
+                ..before
+            }
+        } else if begun < before.halvings {
+            Self { halvings: begun, failures: 0, left: 0, ..before }
         } else {
-            Self { left: left.saturating_sub(1), ..*self }
+            Self { left: left.saturating_sub(1), ..before }
         };
     }
 }
@@ -50,8 +63,8 @@ mod tests {
     fn course(needed: &[u32]) -> Vec<[u32; 2]> {
         let mut pace = Pace::default();
         let step = |needed: &u32| {
-            let begun = pace.begin();
-            pace.end(begun, begun.max(*needed));
+            let begun = pace.begin(0.01);
+            pace.end(0.01, begun, begun.max(*needed));
             [begun, begun.max(*needed)]
         };
         needed.iter().map(step).collect()

@@ -1,5 +1,6 @@
 //! Cancelled steps, saved states and sessions, on both backends.
 
+mod cramped;
 mod elements;
 mod fields;
 #[cfg(feature = "gpu")]
@@ -17,10 +18,13 @@ mod values;
 
 use std::path::PathBuf;
 
+use cramped::Cramped;
+
 use super::*;
 use crate::material::Material;
 use crate::model::{Friction, Integration, NamedMaterial};
 use crate::scene::{BackendChoice, Scene, build};
+use crate::step::THROWN_AWAY;
 
 /// A soft cube that falls onto a floor beside a rigid block.
 pub(super) const LANDING: &str = r#"
@@ -362,61 +366,6 @@ fn a_step_that_is_cancelled_leaves_the_state_and_goes_on_to_the_same_bits() {
     }
 }
 
-/// A device that has no room for the contacts of the `fails_at`-th step, and that does not converge in steps longer
-/// than `longest` [s]; else the CPU.
-struct Cramped {
-    inner: Box<dyn Stepper>,
-    steps: u64,
-    fails_at: u64,
-    longest: f64,
-}
-
-impl Cramped {
-    fn put_into(simulation: &mut Simulation, fails_at: u64, longest: f64) {
-        let Simulation { params, model, .. } = &*simulation;
-        let (inner, _) = open_backend(BackendChoice::Cpu, params, &Options::default(), model, CancelToken::never()).unwrap();
-        let inner = std::mem::replace(&mut simulation.stepper, inner);
-        simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest });
-    }
-}
-
-impl Stepper for Cramped {
-    fn step(&mut self, params: &Params, loads: &Loads) -> Result<StepReport, StepError> {
-        if self.steps == self.fails_at {
-            return Err(StepError::DeviceTooSmall { step: loads.step, reason: "a buffer is too large".into() });
-        }
-        if params.time_step > self.longest {
-            return Err(StepError::NotConverged { step: loads.step });
-        }
-        self.steps += 1;
-        self.inner.step(params, loads)
-    }
-
-    fn time(&self) -> f64 {
-        self.inner.time()
-    }
-
-    fn script_time(&self) -> f64 {
-        self.inner.script_time()
-    }
-
-    fn state(&mut self) -> Result<&State, StepError> {
-        self.inner.state()
-    }
-
-    fn motions(&mut self, points: &[HeldPoint]) -> Result<Vec<(Vec3, Vec3)>, StepError> {
-        self.inner.motions(points)
-    }
-
-    fn set_state(&mut self, state: &State) -> Result<(), StepError> {
-        self.inner.set_state(state)
-    }
-
-    fn surface(&mut self) -> SurfacePositions {
-        self.inner.surface()
-    }
-}
-
 /// Where the program chose the device, the CPU takes over from the state that the device left; where a person did, the
 /// error says what to do.
 #[test]
@@ -493,7 +442,7 @@ fn the_work_of_a_step_is_counted() {
     simulation.stepper.set_state(&State { time: before, ..State::initial(&simulation.model) }).unwrap();
     let quartered = simulation.step().unwrap();
     assert_eq!((quartered.attempts, simulation.tally().rollbacks - rollbacks), (7, 3));
-    assert!(quartered.stages.of(crate::step::THROWN_AWAY) > 0.0 && landed.stages.of(crate::step::THROWN_AWAY) == 0.0);
+    assert!(quartered.stages.of(THROWN_AWAY) > 0.0 && landed.stages.of(THROWN_AWAY) == 0.0);
     assert!(quartered.searches >= 4, "{quartered:?}");
     let report = simulation.report(0.0).unwrap().solver;
     assert_eq!(report.attempts.max, 7.0);

@@ -203,6 +203,13 @@ mod tests {
         assert!(warnings.list()[1].text.contains("because “ball” would have gained energy, most of it in its tet 7"));
         let reworded = warnings.in_words(|text| text.replace("ball", "pearl"));
         assert!(reworded.list()[1].text.contains("because “pearl” would have") && reworded.news == warnings.news);
+        // A step that begins in parts counts, and what is told is why others were taken back.
+        let mut begun = Warnings::default();
+        for (step, taken_back) in [(5, Some("it was too long".to_owned())), (6, None)] {
+            begun.take(&StepReport { attempts: 2, taken_back, ..good.clone() }, step, &model, 1);
+        }
+        assert_eq!(begun.list()[0].when(), "2 steps between 5 and 6");
+        assert!(begun.list().len() == 1 && begun.list()[0].text.contains("because it was too long"));
         // Parts of a step that is well are no attempts that failed.
         let mut parts = Warnings::default();
         parts.take(&StepReport { attempts: 4, ..good }, 1, &model, 4);

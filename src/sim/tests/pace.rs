@@ -1,7 +1,6 @@
 //! Steps that begin with the parts that those before came to.
 
 use super::*;
-use crate::step::THROWN_AWAY;
 
 /// A landing whose parts are not solved where they are longer than a third of its time step.
 fn cramped() -> Simulation {
@@ -52,6 +51,12 @@ fn what_is_resumed_begins_as_it_would_have() {
     let mut resumed = cramped();
     resumed.resume(&file.0).unwrap();
     assert!((attempts(&mut resumed, 6), state(&mut resumed)) == wanted);
+    // As a session begins that is repeated: with parameters of its own, and commands that give those of the run.
+    let mut repeated = cramped();
+    repeated.apply(&Command::SetTimeStep(0.02)).unwrap();
+    repeated.resume_with(&file.0, ResumedParams::Present).unwrap();
+    repeated.apply(&Command::SetTimeStep(run.params().time_step)).unwrap();
+    assert!((attempts(&mut repeated, 6), state(&mut repeated)) == wanted);
     run.restore(&checkpoint, CommandLog::default()).unwrap();
     assert!((attempts(&mut run, 6), state(&mut run)) == wanted);
     // A step that is stopped leaves all as it was.

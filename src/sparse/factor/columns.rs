@@ -443,7 +443,8 @@ impl Columns {
     fn fill(&self, rows: &[usize], partners: &[usize], columns: &[Option<Arc<Column>>], cancel: &CancelToken) -> Vec<(usize, Arc<Column>)> {
         let mut missing: Vec<(usize, usize)> = vec![];
         let mut pairs: Vec<Pair> = vec![];
-        for at in partners {
+        let connected = rows.first().map_or(0, |row| partners.partition_point(|at| *at < self.starts[*row]));
+        for at in &partners[connected..] {
             let Some(partner) = &columns[*at] else { continue };
             for (k, row) in rows.iter().enumerate().filter(|(_, row)| (self.starts[**row]..=**row).contains(at)) {
                 let own = columns[*row].as_ref().filter(|own| own.block(*at - self.starts[*row])[0].is_nan());
@@ -459,13 +460,13 @@ impl Columns {
         let blocks = parts.flat_map(|pairs| Arch::new().dispatch(Products { pairs }));
         for ((k, at), block) in missing.into_iter().zip(blocks) {
             let (row, start) = (rows[k], self.starts[rows[k]]);
-            if filled[k].is_none() {
-                filled[k] = columns[row].as_deref().cloned();
-            }
-            if let Some(filled) = &mut filled[k] {
+            let Some(own) = &columns[row] else { continue };
+            let filled = filled[k].get_or_insert_with(|| {
+                let mut filled = Column::clone(own);
                 filled.pages.resize((row + 1 - start).div_ceil(PAGE), u32::MAX);
-                *filled.block_mut(at - start) = block;
-            }
+                filled
+            });
+            *filled.block_mut(at - start) = block;
         }
         rows.iter().zip(filled).filter_map(|(row, filled)| Some((*row, Arc::new(filled?)))).collect()
     }

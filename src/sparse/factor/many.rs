@@ -96,29 +96,17 @@ impl Sweep<'_> {
 #[inline(always)]
 fn forward<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, lines: &mut [Entries]) {
     let n_own = panel.n_own;
-    // From the last: an own row needs the entries before it.
     let mut end = n_own + 3 * block.later.len();
-    while end > n_own {
-        let here = chunk(end - n_own, ROWS);
-        end -= here;
-        for line in &mut *lines {
-            let values = S::as_mut_simd_f32s(line).0;
-            if here == ROWS {
-                subtract_rows::<S, N, ROWS>(simd, block, panel, end, values);
-            } else {
-                subtract_rows::<S, N, 3>(simd, block, panel, end, values);
-            }
-        }
-    }
+    // From the last: an own row needs the entries before it.
     while end > 0 {
-        let here = chunk(end, ROWS);
+        let here = chunk(if end > n_own { end - n_own } else { end }, ROWS);
         end -= here;
         for line in &mut *lines {
             let values = S::as_mut_simd_f32s(line).0;
             if here == ROWS {
-                set_rows::<S, N, ROWS>(simd, block, panel, end, values);
+                forward_rows::<S, N, ROWS>(simd, block, panel, end, values);
             } else {
-                set_rows::<S, N, 3>(simd, block, panel, end, values);
+                forward_rows::<S, N, 3>(simd, block, panel, end, values);
             }
         }
     }
@@ -130,11 +118,15 @@ fn chunk(left: usize, rows: usize) -> usize {
     if left.is_multiple_of(rows) { rows } else { 3 }
 }
 
-/// `y2 -= L21 L11^-1 b1` for rows of later nodes, from `row` on.
+/// The same for rows from `row` on, all own ones or all of later nodes.
 #[inline(always)]
-fn subtract_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, row: usize, values: &mut [S::f32s]) {
+fn forward_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, row: usize, values: &mut [S::f32s]) {
     let (first, n_own) = (3 * block.own.start, panel.n_own);
-    let sums = rows_times::<S, N, ROWS>(simd, panel, row, &values[N * first..N * (first + n_own)]);
+    let sums = rows_times::<S, N, ROWS>(simd, panel, row, &values[N * first..N * (first + n_own.min(row + ROWS))]);
+    if row < n_own {
+        values[N * (first + row)..N * (first + row + ROWS)].copy_from_slice(sums.as_flattened());
+        return;
+    }
     for (i, sum) in sums.iter().enumerate() {
         let later = row + i - n_own;
         let at = N * (3 * block.later[later / 3] as usize + later % 3);
@@ -142,14 +134,6 @@ fn subtract_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Bl
             *value = simd.sub_f32s(*value, *sum);
         }
     }
-}
-
-/// `y1 = L11^-1 b1` for own rows from `row` on.
-#[inline(always)]
-fn set_rows<S: Simd, const N: usize, const ROWS: usize>(simd: S, block: &Block, panel: &Panel, row: usize, values: &mut [S::f32s]) {
-    let first = 3 * block.own.start;
-    let sums = rows_times::<S, N, ROWS>(simd, panel, row, &values[N * first..N * (first + row + ROWS)]);
-    values[N * (first + row)..N * (first + row + ROWS)].copy_from_slice(sums.as_flattened());
 }
 
 /// Rows of the panel from `row` on times `x`, which has the first unknowns of the block.
