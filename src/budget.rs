@@ -31,6 +31,15 @@ pub struct Budget {
     /// None: as much as it takes.
     limit: Option<u64>,
     shared: Arc<Shared>,
+    attempt: Arc<Attempt>,
+}
+
+/// One attempt of a step or of a part of it.
+#[derive(Debug, Default)]
+struct Attempt {
+    /// What an island may take before smaller parts are the better answer; none: there are none.
+    patience: Option<u64>,
+    has_lost_patience: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -43,13 +52,19 @@ struct Shared {
 #[derive(Debug)]
 pub struct Allowance {
     limit: u64,
+    patience: u64,
     spent: AtomicU64,
+}
+
+/// Work of a step in which nothing touches [bytes], a millisecond at least: what the work of others is measured by.
+pub fn least_work(n_tets: usize, n_vertices: usize) -> u64 {
+    (TET_WORK * n_tets as u64 + SEARCH_WORK * n_vertices as u64).max(WORK_PER_MS as u64)
 }
 
 impl Budget {
     /// Of about this time on one core [ms]; unlimited if it is 0 (or not a number).
     pub fn of_ms(ms: f64) -> Self {
-        Self { limit: (ms > 0.0).then_some((ms * WORK_PER_MS) as u64), shared: Arc::default() }
+        Self { limit: (ms > 0.0).then_some((ms * WORK_PER_MS) as u64), ..Self::default() }
     }
 
     /// What is left for solving [bytes], for an attempt that begins; none if there is no limit.
@@ -58,7 +73,23 @@ impl Budget {
         Some(limit.saturating_sub(self.spent()).max(limit / LEAST_PART))
     }
 
-    fn spent(&self) -> u64 {
+    /// The same for one attempt, in which an island with more than `patience` [bytes] is given up for smaller parts.
+    pub fn of_attempt(&self, patience: Option<u64>) -> Self {
+        Self { attempt: Arc::new(Attempt { patience, ..Attempt::default() }), ..self.clone() }
+    }
+
+    /// What an island may take in this attempt before it is given up [bytes].
+    pub fn patience(&self) -> u64 {
+        self.attempt.patience.unwrap_or(u64::MAX)
+    }
+
+    /// An island of this attempt has been given up.
+    pub fn has_lost_patience(&self) -> bool {
+        self.attempt.has_lost_patience.load(Ordering::Relaxed)
+    }
+
+    /// All work so far [bytes].
+    pub fn spent(&self) -> u64 {
         self.shared.spent.load(Ordering::Relaxed)
     }
 
@@ -80,17 +111,19 @@ impl Budget {
     /// What the limiting of a step may use.
     pub fn of_limiting(&self) -> Allowance {
         let left = |limit: u64| (limit + limit / LIMITING_PART).saturating_sub(self.spent()).max(limit / LEAST_PART);
-        Allowance { limit: self.limit.map_or(u64::MAX, left), spent: AtomicU64::new(0) }
+        Allowance { limit: self.limit.map_or(u64::MAX, left), ..Allowance::unlimited() }
     }
 
     pub fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
 
-    /// Takes what an island has used. Sums of whole numbers: the order of the islands does not matter.
-    pub fn take(&self, allowance: &Allowance) {
+    /// Takes what an island has used, and whether it `is_solved`: what is solved late is not given up. Sums of whole
+    /// numbers: the order of the islands does not matter.
+    pub fn take(&self, allowance: &Allowance, is_solved: bool) {
         self.shared.spent.fetch_add(allowance.spent.load(Ordering::Relaxed), Ordering::Relaxed);
         self.shared.is_exceeded.fetch_or(allowance.is_spent(), Ordering::Relaxed);
+        self.attempt.has_lost_patience.fetch_or(!is_solved && allowance.is_beyond_patience(), Ordering::Relaxed);
     }
 
     /// An island has used up its allowance.
@@ -102,7 +135,7 @@ impl Budget {
 impl Allowance {
     /// As much as it takes.
     pub const fn unlimited() -> Self {
-        Self { limit: u64::MAX, spent: AtomicU64::new(0) }
+        Self { limit: u64::MAX, patience: u64::MAX, spent: AtomicU64::new(0) }
     }
 
     /// Of what is `left` for all islands, an equal part and the `share` of the island in all unknowns: together they
@@ -110,7 +143,12 @@ impl Allowance {
     /// trouble has enough.
     pub fn of_island(left: Option<u64>, n_islands: usize, share: f64) -> Self {
         let part = |left: u64| (left as f64 * (0.75 * (share + 1.0 / n_islands.max(1) as f64)).min(1.0)) as u64;
-        Self { limit: left.map_or(u64::MAX, part), spent: AtomicU64::new(0) }
+        Self { limit: left.map_or(u64::MAX, part), ..Self::unlimited() }
+    }
+
+    /// The same, given up after so much work [bytes].
+    pub fn with_patience(self, patience: u64) -> Self {
+        Self { patience, ..self }
     }
 
     /// Counts work [bytes].
@@ -128,6 +166,15 @@ impl Allowance {
 
     pub fn is_spent(&self) -> bool {
         self.limit < u64::MAX && self.left() == 0
+    }
+
+    fn is_beyond_patience(&self) -> bool {
+        self.spent() > self.patience
+    }
+
+    /// The island may not go on.
+    pub fn must_end(&self) -> bool {
+        self.is_spent() || self.is_beyond_patience()
     }
 
     /// How many iterations of an elastic solve, each of so much work [bytes], may be made with what is left.
@@ -156,13 +203,33 @@ mod tests {
         let parts: Vec<Allowance> = [0.9, 0.1].iter().map(|share| Allowance::of_island(left, 2, *share)).collect();
         assert!(2 * parts.iter().map(Allowance::left).sum::<u64>() <= 3 * left.unwrap());
         parts[1].spend(parts[1].left());
-        budget.take(&parts[0]);
+        budget.take(&parts[0], true);
         assert!(!budget.is_exceeded());
-        budget.take(&parts[1]);
+        budget.take(&parts[1], false);
         assert!(budget.is_exceeded() && budget.left() < left);
         parts[0].spend(u64::MAX / 2);
-        budget.take(&parts[0]);
+        budget.take(&parts[0], true);
         assert_eq!(budget.left(), Some((10.0 * WORK_PER_MS) as u64 / LEAST_PART));
+    }
+
+    #[test]
+    fn an_attempt_with_an_island_that_takes_too_long_is_given_up() {
+        let all = Budget::default();
+        let budget = all.of_attempt(Some(100));
+        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience());
+        island.spend(100);
+        budget.take(&island, false);
+        assert!(!island.must_end() && !budget.has_lost_patience());
+        island.spend(1);
+        assert!(island.must_end() && !island.is_spent());
+        budget.take(&island, true);
+        assert!(!budget.has_lost_patience(), "what is solved is not given up");
+        budget.take(&island, false);
+        assert!(budget.has_lost_patience() && !budget.is_exceeded());
+        // The next one begins anew, and its work adds up with that of all.
+        let next = all.of_attempt(None);
+        assert!(!next.has_lost_patience() && next.patience() == u64::MAX);
+        assert_eq!((next.spent(), all.spent()), (302, 302));
     }
 
     #[test]
@@ -204,7 +271,7 @@ mod tests {
         let budget = Budget::of_ms(0.0);
         let all = Allowance::of_island(budget.left(), 1, 1.0);
         all.spend(u64::MAX);
-        budget.take(&all);
+        budget.take(&all, false);
         assert!(!budget.is_spent() && budget.affords_another_attempt());
         assert!(!all.is_spent() && !budget.is_exceeded() && budget.left().is_none());
         assert!(Budget::of_ms(f64::NAN).left().is_none());

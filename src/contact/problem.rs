@@ -99,9 +99,9 @@ const MAX_INNER_ITERATIONS: u32 = 20_000;
 const LEAST_INNER_ITERATIONS: u64 = 4;
 
 impl Problem<'_> {
-    /// A method may not go on: the step is cancelled, or has done the work that it may do.
+    /// A method may not go on: the step is cancelled, has done the work that it may do, or is given up for smaller parts.
     pub fn must_end(&self) -> bool {
-        self.cancel.is_cancelled() || self.allowance.is_spent()
+        self.cancel.is_cancelled() || self.allowance.must_end()
     }
 
     /// Work of a product with the matrix of the bodies [bytes].

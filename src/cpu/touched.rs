@@ -61,7 +61,9 @@ impl TouchedIslands<'_> {
         let Some((_, solver)) = solver else { return };
         let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
         island.gather(matrix.rhs(), rhs);
-        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model));
+        let may_be_given_up = step.method == ContactMethod::Cwc && !work.contacts.is_empty();
+        let patience = if may_be_given_up { step.loads.budget.patience() } else { u64::MAX };
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience);
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         let mut report = StepReport::timed(self.clock);
         report.stages.time("assembly", || {
@@ -81,7 +83,7 @@ impl TouchedIslands<'_> {
             allowance: &allowance,
         };
         self.relinearise(&problem, island, solver.as_mut(), work, &mut report);
-        step.loads.budget.take(&allowance);
+        step.loads.budget.take(&allowance, report.converged);
         // All methods are measured with the same scales.
         update_compliances(&problem, &mut work.contacts, load);
         report.residual /= scale;

@@ -321,6 +321,9 @@ impl<B: Backend> Solve<'_, B> {
             if loads.budget.is_exceeded() {
                 return Ok(Islands::BudgetExceeded);
             }
+            if loads.budget.has_lost_patience() {
+                return Err(StepError::TooHard { step: loads.step });
+            }
             if let Some(unknown) = work.dv.iter().position(|dv| !dv.iter().all(|c| c.is_finite())) {
                 let body = model.body_of_unknown(unknown);
                 return Err(StepError::not_finite("the velocity", model, body, step.state, params.time_step, loads.step));

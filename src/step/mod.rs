@@ -54,6 +54,8 @@ pub enum StepError {
     Crossing { a: String, b: String, step: u64 },
     #[error("the contacts of step {step} were not solved to their tolerance; the state before the step was kept. Try a smaller time step")]
     NotConverged { step: u64 },
+    #[error("the contacts of step {step} were given up for smaller parts; the state before the step was kept. Try a smaller time step")]
+    TooHard { step: u64 },
     #[error(
         "\"{body}\" would gain energy in step {step}, most of it in its tet {tet} (the first is 0): it is deformed too much for a step of this length, and what touches it keeps its motion from being held back; the state before the step was kept. Try a smaller time step, or a material that resists less"
     )]
@@ -84,6 +86,7 @@ impl StepError {
             Self::Crossing { a, b, .. } if a == b => format!("“{a}” would have passed through itself"),
             Self::Crossing { a, b, .. } => format!("“{a}” and “{b}” would have passed through each other"),
             Self::NotConverged { .. } => "its contacts were not solved to their tolerance".into(),
+            Self::TooHard { .. } => "its contacts take less time in smaller parts".into(),
             Self::GainsEnergy { body, tet, .. } => {
                 format!("“{body}” would have gained energy, most of it in its tet {tet} (the first is 0)")
             }
@@ -100,6 +103,7 @@ impl StepError {
             Self::NotFinite { .. }
             | Self::Crossing { .. }
             | Self::NotConverged { .. }
+            | Self::TooHard { .. }
             | Self::GainsEnergy { .. }
             | Self::NewtonFailed { .. } => true,
             Self::DeviceLost { .. } | Self::DeviceTooSmall { .. } | Self::Cancelled { .. } => false,
