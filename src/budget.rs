@@ -37,7 +37,8 @@ pub struct Budget {
 /// One attempt of a step or of a part of it.
 #[derive(Debug, Default)]
 struct Attempt {
-    /// What an island may take before smaller parts are the better answer; none: there are none.
+    /// How many times the [unit](Allowance::with_patience) of an island it may take before smaller parts are the better
+    /// answer; none: as much as it takes.
     patience: Option<u64>,
     has_lost_patience: AtomicBool,
 }
@@ -56,11 +57,6 @@ pub struct Allowance {
     spent: AtomicU64,
 }
 
-/// Work of a step in which nothing touches [bytes], a millisecond at least: what the work of others is measured by.
-pub fn least_work(n_tets: usize, n_vertices: usize) -> u64 {
-    (TET_WORK * n_tets as u64 + SEARCH_WORK * n_vertices as u64).max(WORK_PER_MS as u64)
-}
-
 impl Budget {
     /// Of about this time on one core [ms]; unlimited if it is 0 (or not a number).
     pub fn of_ms(ms: f64) -> Self {
@@ -73,14 +69,15 @@ impl Budget {
         Some(limit.saturating_sub(self.spent()).max(limit / LEAST_PART))
     }
 
-    /// The same for one attempt, in which an island with more than `patience` [bytes] is given up for smaller parts.
+    /// The same for one attempt, in which an island that takes more than `patience` times its unit is given up for
+    /// smaller parts.
     pub fn of_attempt(&self, patience: Option<u64>) -> Self {
         Self { attempt: Arc::new(Attempt { patience, ..Attempt::default() }), ..self.clone() }
     }
 
-    /// What an island may take in this attempt before it is given up [bytes].
-    pub fn patience(&self) -> u64 {
-        self.attempt.patience.unwrap_or(u64::MAX)
+    /// How many times its unit an island may take in this attempt before it is given up.
+    pub fn patience(&self) -> Option<u64> {
+        self.attempt.patience
     }
 
     /// An island of this attempt has been given up.
@@ -146,9 +143,9 @@ impl Allowance {
         Self { limit: left.map_or(u64::MAX, part), ..Self::unlimited() }
     }
 
-    /// The same, given up after so much work [bytes].
-    pub fn with_patience(self, patience: u64) -> Self {
-        Self { patience, ..self }
+    /// The same, given up after `patience` times the work of a `unit` [bytes], if there is an end to it.
+    pub fn with_patience(self, patience: Option<u64>, unit: u64) -> Self {
+        Self { patience: patience.map_or(u64::MAX, |patience| patience.saturating_mul(unit)), ..self }
     }
 
     /// Counts work [bytes].
@@ -215,8 +212,8 @@ mod tests {
     #[test]
     fn an_attempt_with_an_island_that_takes_too_long_is_given_up() {
         let all = Budget::default();
-        let budget = all.of_attempt(Some(100));
-        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience());
+        let budget = all.of_attempt(Some(20));
+        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience(), 5);
         island.spend(100);
         budget.take(&island, false);
         assert!(!island.must_end() && !budget.has_lost_patience());
@@ -228,7 +225,7 @@ mod tests {
         assert!(budget.has_lost_patience() && !budget.is_exceeded());
         // The next one begins anew, and its work adds up with that of all.
         let next = all.of_attempt(None);
-        assert!(!next.has_lost_patience() && next.patience() == u64::MAX);
+        assert!(!next.has_lost_patience() && next.patience().is_none());
         assert_eq!((next.spent(), all.spent()), (302, 302));
     }
 

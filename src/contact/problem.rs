@@ -10,7 +10,7 @@ use crate::cancel::CancelToken;
 use crate::elastic::NodeRotations;
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{
-    CoarseField, CoarseWork, Columns, RestFactor, Segment, SingleBlock, Solved, System, TwoLevelSystem, Until, conjugate_gradient,
+    CoarseField, CoarseWork, Columns, Pattern, RestFactor, Segment, SingleBlock, Solved, System, TwoLevelSystem, Until, conjugate_gradient,
 };
 
 /// The velocity changes of an island in a step, before contact: `A dv = rhs`.
@@ -106,11 +106,7 @@ impl Problem<'_> {
 
     /// Work of a product with the matrix of the bodies [bytes].
     pub fn product_work(&self) -> u64 {
-        let n_blocks = |segment: &Segment| match self.system.pattern.row_starts.get(segment.unknowns.start..=segment.unknowns.end) {
-            Some(rows) if segment.body.is_deformable() => (rows[rows.len() - 1] - rows[0]) as usize,
-            _ => segment.unknowns.len(),
-        };
-        (self.system.segments.iter().map(n_blocks).sum::<usize>() * size_of::<Mat3>()) as u64
+        product_work(self.system.pattern, self.system.segments)
     }
 
     /// `z += P (P^T A P)^-1 P^T r` with the coarse fields of the bodies.
@@ -253,6 +249,15 @@ impl Problem<'_> {
         let tasks = contacts.par_iter().zip(p).zip(scales).with_min_len(MIN_CONTACTS_PER_TASK);
         tasks.map(of_contact).reduce(NaturalError::default, worse)
     }
+}
+
+/// Work of a product with the matrix of the bodies of `segments` [bytes].
+pub fn product_work(pattern: &Pattern, segments: &[Segment]) -> u64 {
+    let n_blocks = |segment: &Segment| match pattern.row_starts.get(segment.unknowns.start..=segment.unknowns.end) {
+        Some(rows) if segment.body.is_deformable() => (rows[rows.len() - 1] - rows[0]) as usize,
+        _ => segment.unknowns.len(),
+    };
+    (segments.iter().map(n_blocks).sum::<usize>() * size_of::<Mat3>()) as u64
 }
 
 /// Forces of all contacts in their frames [N].

@@ -61,9 +61,6 @@ impl TouchedIslands<'_> {
         let Some((_, solver)) = solver else { return };
         let scale = step.drive(island).scale(|| matrix.element_impulse(step, island));
         island.gather(matrix.rhs(), rhs);
-        let may_be_given_up = step.method == ContactMethod::Cwc && !work.contacts.is_empty();
-        let patience = if may_be_given_up { step.loads.budget.patience() } else { u64::MAX };
-        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience);
         let mut blocks: Vec<Block> = reuse_allocation(std::mem::take(memory));
         let mut report = StepReport::timed(self.clock);
         report.stages.time("assembly", || {
@@ -71,6 +68,10 @@ impl TouchedIslands<'_> {
             self.turn_fields(island, systems);
         });
         blocks.extend(self.blocks(island, systems));
+        // Methods for comparison take what they take.
+        let patience = step.loads.budget.patience().filter(|_| step.method == ContactMethod::Cwc && !work.contacts.is_empty());
+        let unit = cwc::unit_of_work(&step.model.pattern, &island.segments, &blocks, work.contacts.len());
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience, unit);
         let problem = Problem {
             system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
             blocks: &blocks,

@@ -1,10 +1,9 @@
 //! One step: its substeps, and the halves of those that fail.
 
-use super::pace::{Fared, MAX_HALVINGS};
+use super::pace::{MAX_HALVINGS, patience};
 use super::threads::clock;
 use super::{Control, Simulation, solve_duration};
-use crate::budget::least_work;
-use crate::model::{AcceptancePolicy, ContactMethod, Params, State};
+use crate::model::{AcceptancePolicy, Params, State};
 use crate::step::{StepError, StepReport, THROWN_AWAY};
 
 impl Simulation {
@@ -25,21 +24,10 @@ impl Simulation {
 
     /// Advances by `dt`, in parts as large as the pace tells.
     fn advance_at_pace(&mut self, dt: f64, control: &Control) -> Result<StepReport, StepError> {
-        let (begun, before) = (self.pace.begin(dt), control.budget.spent());
+        let begun = self.pace.begin(dt);
         let report = self.advance(dt, 0, begun, control)?;
-        let effort = match report.limited {
-            Some(_) => f64::MAX,
-            None if is_of_contact(&report) => (control.budget.spent() - before) as f64 / self.least_work() as f64,
-            None => 0.0,
-        };
-        self.pace.end(dt, Fared { begun, halvings: report.halvings, effort });
+        self.pace.end(dt, begun, report.halvings);
         Ok(report)
-    }
-
-    /// Work of a step in which nothing touches.
-    fn least_work(&self) -> u64 {
-        let of_rigid: usize = self.model.rigid_bodies.iter().map(|body| body.vertices.len()).sum();
-        least_work(self.model.tets.len(), self.model.collision.n_vertices() + of_rigid)
     }
 
     /// Gives back the state before a solve that failed.
@@ -62,10 +50,10 @@ impl Simulation {
             _ => AcceptancePolicy::MustNotCross,
         };
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
-        let patience = self.pace.patience(dt * f64::from(1 << halvings), halvings).filter(|_| acceptance.may_halve());
-        let patience = patience.map(|patience| (patience * self.least_work() as f64) as u64);
         let mut loads = self.loads(control)?;
-        loads.budget = loads.budget.of_attempt(patience);
+        // What is taken as it is may take as long as it likes.
+        let is_particular = self.params.acceptance == AcceptancePolicy::MustConverge;
+        loads.budget = loads.budget.of_attempt(patience(halvings).filter(|_| is_particular));
         let start = clock();
         match self.stepper.step(&params, &loads) {
             Ok(report) => Ok(StepReport { attempts: 1, halvings, ..report }),
@@ -100,9 +88,4 @@ impl Simulation {
         });
         self.unless_failed(halves, &before)
     }
-}
-
-/// Whether it is contact that the work of a step tells of. Methods for comparison take what they take.
-fn is_of_contact(report: &StepReport) -> bool {
-    report.contact.contacts > 0 && report.choice.method == ContactMethod::Cwc
 }

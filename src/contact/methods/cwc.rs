@@ -15,12 +15,13 @@ use super::secant::Secants;
 use super::warped::{self, ContactIsland};
 use super::working_set::WorkingSet;
 use crate::body::BodyRef;
+use crate::budget::CONTACT_WORK;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
-use crate::contact::problem::restore_momentum;
+use crate::contact::problem::{product_work, restore_momentum};
 use crate::contact::{Block, Constraint, Law, Problem};
 use crate::math::Vec3;
-use crate::sparse::{FactorWork, TwoLevelWork, dot};
+use crate::sparse::{FactorWork, Pattern, Segment, TwoLevelWork, dot};
 use correction::{correct, invert_all};
 use present::Present;
 
@@ -500,5 +501,15 @@ fn columns_work(problem: &Problem, contacts: &[Constraint], counted: &mut [bool]
 
 /// Work of one application of A~^-1 to all bodies [bytes]: a solve reads a factor twice.
 fn solve_work(problem: &Problem) -> u64 {
-    problem.blocks.iter().filter_map(|block| block.rest.as_ref()).map(|rest| 2 * rest.factor.memory() as u64).sum()
+    solve_work_of(problem.blocks)
+}
+
+fn solve_work_of(blocks: &[Block]) -> u64 {
+    blocks.iter().filter_map(|block| block.rest.as_ref()).map(|rest| 2 * rest.factor.memory() as u64).sum()
+}
+
+/// Work of a product with the matrix of the bodies of an island, of one with its inverse, and of a look at its contacts
+/// [bytes]: how long an island takes is told in these.
+pub fn unit_of_work(pattern: &Pattern, segments: &[Segment], blocks: &[Block], n_contacts: usize) -> u64 {
+    product_work(pattern, segments) + solve_work_of(blocks) + CONTACT_WORK * n_contacts as u64
 }

@@ -76,8 +76,7 @@ impl DeviceBackend {
         };
         let mut courses: Vec<Course> = work.islands.list.iter().zip(&work.island_works).map(begin).collect();
         self.detector.forget();
-        let budget = &step.loads.budget;
-        let allowance = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience());
+        let allowance = Allowance::of_island(step.loads.budget.left(), 1, 1.0);
         for round in 0.. {
             check_cancelled(step.loads)?;
             if work.island_works.iter().all(|work| work.solved.is_some()) {
@@ -88,13 +87,12 @@ impl DeviceBackend {
             allowance.spend((self.work.total().bytes - before) / CORES_OF_DEVICE);
             let open = work.islands.list.iter().zip(&work.island_works).filter(|(_, work)| work.solved.is_none());
             allowance.spend(open.map(|(island, work)| detection.renewal_work(island, &work.contacts)).sum());
-            if allowance.must_end() {
+            if allowance.is_spent() {
                 courses.iter_mut().for_each(|course| course.solved.exhausted = true);
             }
             self.renew_rows(step, detection, work, &mut courses, report).map_err(|error| self.lost(&error))?;
         }
-        let is_solved = work.island_works.iter().all(|work| work.solved.as_ref().is_some_and(|report| report.converged));
-        budget.take(&allowance, is_solved);
+        step.loads.budget.take(&allowance, true);
         for (stage, work) in std::mem::take(&mut self.work).0 {
             report.device_work.add(stage, work);
         }

@@ -3,26 +3,20 @@
 use super::*;
 
 /// A device that has no room for the contacts of the `fails_at`-th step, and that does not converge in steps longer
-/// than `longest` [s]; else the CPU, whose steps in contact take the work `hardness` times the cube of their length
-/// [bytes / s^3] more.
+/// than `longest` [s]; else the CPU.
 pub(super) struct Cramped {
     inner: Box<dyn Stepper>,
     steps: u64,
     fails_at: u64,
     longest: f64,
-    hardness: f64,
 }
 
 impl Cramped {
     pub(super) fn put_into(simulation: &mut Simulation, fails_at: u64, longest: f64) {
-        Self::put_hard_into(simulation, fails_at, longest, 0.0);
-    }
-
-    pub(super) fn put_hard_into(simulation: &mut Simulation, fails_at: u64, longest: f64, hardness: f64) {
         let Simulation { params, model, .. } = &*simulation;
         let (inner, _) = open_backend(BackendChoice::Cpu, params, &Options::default(), model, CancelToken::never()).unwrap();
         let inner = std::mem::replace(&mut simulation.stepper, inner);
-        simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest, hardness });
+        simulation.stepper = Box::new(Self { inner, steps: 0, fails_at, longest });
     }
 }
 
@@ -35,11 +29,7 @@ impl Stepper for Cramped {
             return Err(StepError::NotConverged { step: loads.step });
         }
         self.steps += 1;
-        let report = self.inner.step(params, loads)?;
-        if report.contact.contacts > 0 {
-            loads.budget.spend((self.hardness * params.time_step.powi(3)) as u64);
-        }
-        Ok(report)
+        self.inner.step(params, loads)
     }
 
     fn time(&self) -> f64 {

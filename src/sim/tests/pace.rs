@@ -1,7 +1,6 @@
 //! Steps that begin with the parts that those before came to.
 
 use super::*;
-use crate::budget::WORK_PER_MS;
 
 /// A landing whose parts are not solved where they are longer than a third of its time step.
 fn cramped() -> Simulation {
@@ -66,33 +65,6 @@ fn what_is_resumed_begins_as_it_would_have() {
     run.restore(&checkpoint, CommandLog::default()).unwrap();
     assert!(run.step_unless(&cancelled).is_err());
     assert!((attempts(&mut run, 6), state(&mut run)) == wanted);
-}
-
-/// Whole steps that take a thousand times the work of one in which nothing touches, and their halves a quarter of that.
-#[test]
-fn what_takes_less_work_in_halves_is_made_in_halves() {
-    let hard = || {
-        let mut simulation = simulation(BackendChoice::Cpu, LANDING, &[]);
-        let hardness = 1000.0 * WORK_PER_MS / simulation.params().time_step.powi(3);
-        Cramped::put_hard_into(&mut simulation, u64::MAX, f64::INFINITY, hardness);
-        simulation
-    };
-    let mut run = hard();
-    assert!((0..60).any(|_| run.step().unwrap().contact.contacts > 0));
-    let checkpoint = run.checkpoint().unwrap();
-    let file = TestFile::new("hard.state");
-    run.save(&file.0).unwrap();
-    // The first one that touches was whole.
-    let wanted = (attempts(&mut run, 8), state(&mut run));
-    assert_eq!(wanted.0, [2, 2, 1, 2, 1, 2, 2, 2]);
-    let report = run.step().unwrap();
-    assert!(report.taken_back.is_none() && report.converged, "{report:?}");
-    // What a step took is remembered with the state.
-    run.restore(&checkpoint, CommandLog::default()).unwrap();
-    assert!((attempts(&mut run, 8), state(&mut run)) == wanted);
-    let mut resumed = hard();
-    resumed.resume(&file.0).unwrap();
-    assert!((attempts(&mut resumed, 8), state(&mut resumed)) == wanted);
 }
 
 /// An attempt whose islands take too long is given up before they are solved, and says so; without patience for it, it
