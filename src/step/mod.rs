@@ -86,7 +86,7 @@ impl StepError {
             Self::Crossing { a, b, .. } if a == b => format!("“{a}” would have passed through itself"),
             Self::Crossing { a, b, .. } => format!("“{a}” and “{b}” would have passed through each other"),
             Self::NotConverged { .. } => "its contacts were not solved to their tolerance".into(),
-            Self::TooHard { .. } => "its contacts take less time in smaller parts".into(),
+            Self::TooHard { .. } => "its contacts took very long".into(),
             Self::GainsEnergy { body, tet, .. } => {
                 format!("“{body}” would have gained energy, most of it in its tet {tet} (the first is 0)")
             }
