@@ -99,7 +99,7 @@ const MAX_INNER_ITERATIONS: u32 = 20_000;
 const LEAST_INNER_ITERATIONS: u64 = 4;
 
 impl Problem<'_> {
-    /// A method may not go on: the step is cancelled, has done the work that it may do, or is given up for smaller parts.
+    /// A method may not go on: the step is cancelled, has done the work that it may do, or is given up for halves.
     pub fn must_end(&self) -> bool {
         self.cancel.is_cancelled() || self.allowance.must_end()
     }

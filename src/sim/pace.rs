@@ -2,8 +2,8 @@
 //! those came to, and from time to time with larger ones. What tumbles or lands in a heap would have to be halved in
 //! each of many steps, and attempts that are thrown away took half of the time and more.
 //!
-//! What takes very long is given up for halves, too, before it is solved or known to fail: their contacts are fewer, and
-//! contradict each other less. Of a heap of 15 soft bunnies one step took 18 s, and its two halves 1.3 s together.
+//! What takes very long is given up for halves, too, before it is solved or known to fail: their contacts are fewer,
+//! and contradict each other less. Of a heap of 15 soft bunnies one step took 18 s, and its two halves 1.3 s together.
 
 use serde::{Deserialize, Serialize};
 
