@@ -85,8 +85,7 @@ impl Budget {
         self.attempt.has_lost_patience.load(Ordering::Relaxed)
     }
 
-    /// All work so far [bytes].
-    pub fn spent(&self) -> u64 {
+    fn spent(&self) -> u64 {
         self.shared.spent.load(Ordering::Relaxed)
     }
 
