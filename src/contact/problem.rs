@@ -22,6 +22,8 @@ pub struct Problem<'a> {
     pub blocks: &'a [Block<'a>],
     /// Place of each unknown of the model in vectors of the system; read for unknowns of the island only.
     pub local: &'a [u32],
+    /// Where an unknown of the model is [m], to tell near from far: a node, or the centre of mass of a rigid body.
+    pub position: &'a (dyn Fn(usize) -> Vec3 + Sync),
     /// [s]
     pub dt: f64,
     /// [kg m/s]

@@ -106,6 +106,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
         system,
         blocks: &blocks,
         local: &local,
+        position: &|unknown| model.rest_positions[unknown],
         dt,
         rhs: &rhs,
         tolerance,

@@ -72,10 +72,16 @@ impl TouchedIslands<'_> {
         let patience = step.loads.budget.patience().filter(|_| step.method == ContactMethod::Cwc && !work.contacts.is_empty());
         let unit = cwc::unit_of_work(&step.model.pattern, &island.segments, &blocks, work.contacts.len());
         let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience, unit);
+        let (model, state, n_nodes) = (step.model, step.state, step.model.n_nodes());
+        let position = |unknown: usize| match unknown.checked_sub(n_nodes) {
+            None => model.rest_positions[unknown] + state.displacements[unknown],
+            Some(rigid) => state.rigid_bodies[rigid / 2].pose.translation.vector,
+        };
         let problem = Problem {
             system: System { a: matrix.operator(), pattern: &step.model.pattern, fixed: &step.model.fixed, segments: &island.segments },
             blocks: &blocks,
             local,
+            position: &position,
             dt: step.params.time_step,
             rhs,
             tolerance: step.params.contact_tolerance,

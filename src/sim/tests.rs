@@ -8,6 +8,7 @@ mod integration;
 mod large_bodies;
 mod later_poses;
 mod limited;
+mod many_rows;
 mod materials;
 mod pace;
 pub mod plastic;

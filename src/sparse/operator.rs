@@ -67,6 +67,11 @@ impl Operator {
         clear_fixed(fixed, rows, y);
     }
 
+    /// Whether rank-one terms belong to the rows `rows`.
+    pub fn has_terms(&self, rows: &Range<usize>) -> bool {
+        self.rank_ones.iter().any(|term| rows.contains(&(term.nodes[0] as usize)))
+    }
+
     /// `z = D^-1 r` with the block diagonal D of A, on the rows `rows`.
     pub fn precondition(&self, rows: &Range<usize>, r: &[Vec3], z: &mut [Vec3]) {
         for ((z, r), inverse) in z.iter_mut().zip(r).zip(&self.inverse_diagonals[rows.clone()]) {

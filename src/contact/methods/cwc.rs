@@ -7,6 +7,7 @@
 //! remove what A~ leaves of the elastic residual.
 
 mod correction;
+mod full_space;
 mod present;
 mod single;
 
@@ -23,6 +24,7 @@ use crate::contact::{Block, Constraint, Law, Problem};
 use crate::math::Vec3;
 use crate::sparse::{FactorWork, Pattern, Segment, TwoLevelWork, dot};
 use correction::{correct, invert_all};
+use full_space::Solved;
 use present::Present;
 
 /// Elastic corrections with fixed rows, at most.
@@ -52,6 +54,13 @@ pub struct Cwc {
     failures: u32,
     /// The first rows of a problem are to be solved.
     is_first: bool,
+    /// This problem is one for W~; none ever is.
+    is_condensed: bool,
+    is_never_condensed: bool,
+    /// Rows have become too many for W~.
+    is_outgrown: bool,
+    /// Shifts of the splitting in full space, in units of scales.
+    shift: f64,
     cg: [Vec<Vec3>; 4],
     islands: Vec<ContactIsland>,
     assembly: warped::Scratch,
@@ -134,6 +143,10 @@ impl Cwc {
             max_passes,
             failures: 0,
             is_first: true,
+            is_condensed: false,
+            is_never_condensed: false,
+            is_outgrown: false,
+            shift: full_space::SHIFT,
             cg: Default::default(),
             islands: vec![],
             assembly: Default::default(),
@@ -150,6 +163,12 @@ impl Cwc {
             working_set: WorkingSet::default(),
         }
     }
+
+    /// The same, always in full space.
+    #[cfg(test)]
+    pub fn in_full_space(max_passes: u32) -> Self {
+        Self { is_never_condensed: true, ..Self::with_max_passes(max_passes) }
+    }
 }
 
 impl RowSolver for Cwc {
@@ -159,7 +178,7 @@ impl RowSolver for Cwc {
 
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]) {
         self.failures = 0;
-        self.is_first = true;
+        (self.is_first, self.is_condensed, self.is_outgrown, self.shift) = (true, false, false, full_space::SHIFT);
         for vector in [&mut self.residual, &mut self.z, &mut self.unchanged] {
             vector.resize(dv.len(), Vec3::zeros());
         }
@@ -180,7 +199,7 @@ impl RowSolver for Cwc {
         present.filter(|(present, _)| present.is_some()).map(|(_, block)| block.segment.body).collect()
     }
 
-    fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], accuracy: f64) -> RowsSolved {
+    fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], mut accuracy: f64) -> RowsSolved {
         let mut solved = RowsSolved::default();
         let is_large = |block: &Block| block.rest.is_none() && block.segment.unknowns.len() > 2;
         let is_single = problem.is_single();
@@ -193,10 +212,32 @@ impl RowSolver for Cwc {
         loop {
             let blocks = present::blocks(problem.blocks, &present);
             let problem_now = Problem { blocks: &blocks, ..*problem };
+            let n_rows = self.working_set.begin(problem, rows, dv, accuracy);
+            if self.is_first && problem.bounds.gives_up && self.working_set.is_too_much(n_rows) {
+                solved.exhausted = true;
+                break;
+            }
+            if !self.is_condensed {
+                match self.iterate_in_full_space(problem, rows, n_rows, dv, accuracy, &mut solved) {
+                    Solved::Settled => solved.settled = true,
+                    // W~ would need far longer, and a smaller step less than both.
+                    Solved::Unsettled if problem.bounds.may_halve => solved.exhausted = true,
+                    Solved::Ended => solved.exhausted = true,
+                    Solved::Unsettled => self.is_condensed = true,
+                    Solved::NotHere => {}
+                }
+                if solved.settled || solved.exhausted {
+                    break;
+                }
+            }
             solved.settled = match is_single {
-                true => self.iterate_single(&problem_now, rows, dv, accuracy, &mut solved),
-                false => self.iterate(&problem_now, rows, dv, accuracy, &mut solved),
+                true => self.iterate_single(&problem_now, rows, n_rows, dv, accuracy, &mut solved),
+                false => self.iterate(&problem_now, rows, n_rows, dv, accuracy, &mut solved),
             };
+            if std::mem::take(&mut self.is_outgrown) {
+                accuracy = accuracy.max(solved.accuracy);
+                continue;
+            }
             if solved.settled || solved.exhausted || !present::renew(problem, &mut self.blocks, &mut self.counted, &mut present) {
                 break;
             }
@@ -221,11 +262,13 @@ impl RowSolver for Cwc {
 }
 
 impl Cwc {
-    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
+    /// Forces and velocities for the present rows, the first `n_rows` to begin with, gaps to `accuracy` [m]; true if both
+    /// are within their tolerances.
     fn iterate(
         &mut self,
         problem: &Problem,
         rows: &mut [Constraint],
+        mut n_rows: usize,
         dv: &mut [Vec3],
         mut accuracy: f64,
         outcome: &mut RowsSolved,
@@ -245,17 +288,14 @@ impl Cwc {
             failures,
             is_first,
             working_set,
+            is_condensed,
+            is_outgrown,
             ..
         } = self;
         let bounds = &problem.bounds;
         let is_touched = !rows.is_empty();
         for block in block_work.iter_mut() {
             (block.contraction, block.last) = (0.0, 0.0);
-        }
-        let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
-        if *is_first && bounds.gives_up && working_set.is_too_much(n_rows) {
-            outcome.exhausted = true;
-            return false;
         }
         if *is_first {
             // The last step had the columns of what it remembers: they are mostly there, and no budget depends on that.
@@ -349,6 +389,10 @@ impl Cwc {
             let grown = working_set.grow(problem, rows, n_rows, dv, tolerance);
             if grown > n_rows {
                 store(&mut rows[..n_rows], p);
+                if !*is_condensed && full_space::is_for(problem, &rows[..grown], touched_parts) {
+                    *is_outgrown = true;
+                    return false;
+                }
                 (n_rows, is_assembled, passes_left) = (grown, false, passes_left.max(*max_passes / 2));
             }
         }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::secant::{SecantMotions, Secants};
 use crate::body::BodyRef;
 use crate::contact::dual::Compliance;
-use crate::contact::{Block, Constraint, JacobianEntry, Problem, SourceId};
+use crate::contact::{Block, Constraint, JacobianEntry, Problem, Scale, SourceId};
 use crate::disjoint_sets::DisjointSets;
 use crate::math::Mat3;
 use crate::memory::Pool;
@@ -126,48 +126,11 @@ pub(super) fn assemble<'a>(
     islands: &mut Vec<ContactIsland>,
     scratch: &mut Scratch,
 ) {
+    scratch.kept.take(islands, &mut scratch.jacobian);
+    gather_rows(problem, contacts, scratch);
     let blocks = problem.blocks;
-    let Scratch { parts, links, order, part_pairs, pair_of, jacobian, touched, bodies, motions, kept } = scratch;
-    kept.take(islands, jacobian);
-    // Blocks are in the order of their bodies.
-    let n_blocks = blocks.len();
-    find_places(problem, contacts, parts, links, order);
-    sort_contacts(contacts, order);
-    let (contacts, order, parts): (&[Constraint], _, _) = (contacts, &order[..], &*parts);
-    // As `Compliance` groups them: what does not move is one.
-    pair_of.clear();
-    for range in chunks(order, |a, b| a.parts == b.parts) {
-        let m = pair_of.last().map_or(0, |m| m + 1);
-        pair_of.resize(range.end, m);
-        if m == part_pairs.len() {
-            part_pairs.push(PartPair::default());
-        }
-        let pair = &mut part_pairs[m];
-        pair.parts = order[range.start].0.parts;
-        pair.blocks = contacts[range.start].bodies.map(|body| problem.block_of(body));
-        pair.contacts = range;
-    }
-    // Others keep their memory.
-    let part_pairs = &mut part_pairs[..pair_of.last().map_or(0, |m| m + 1)];
-
-    let Jacobian { all, spans } = jacobian;
-    let mut n_entries = 0;
-    spans.clear();
-    spans.extend(contacts.iter().map(|contact| {
-        n_entries += contact.row.entries.len();
-        (n_entries - contact.row.entries.len(), [0; 2])
-    }));
-    all.resize(n_entries, JacobianBlock::default());
-    let fill = |k: usize, jacobian: &mut [JacobianBlock]| put_jacobian(problem, (&part_pairs[pair_of[k]], parts), &contacts[k], jacobian);
-    fill_jacobian(0, spans, all, &fill);
-    touched.resize_with(n_blocks, Default::default);
-    touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
-    assign_slots(part_pairs, jacobian, touched);
-    for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
-        if let Some(rest) = &block.rest {
-            rest.columns.request(rest.factor, nodes, problem.cancel, requested);
-        }
-    }
+    let Scratch { order, part_pairs, pair_of, jacobian, touched, bodies, motions, kept, .. } = scratch;
+    let (contacts, order): (&[Constraint], _) = (contacts, &order[..]);
     bodies.clear();
     bodies.extend(order.iter().map(|(place, _)| place.parts));
 
@@ -218,6 +181,70 @@ pub(super) fn assemble<'a>(
             .all(|(block, (nodes, requested))| block.rest.is_none() || nodes.is_empty() || requested.is_complete);
     kept.remember(contacts, order, islands, is_complete);
     touched.iter_mut().for_each(|(_, requested)| requested.clear());
+}
+
+/// Puts the contacts in order as [`assemble`] does, and hands out the scales of the diagonal blocks of W~ alone.
+pub(super) fn scales(problem: &Problem, contacts: &mut [Constraint], scratch: &mut Scratch) -> Vec<Scale> {
+    scratch.kept.forget();
+    gather_rows(problem, contacts, scratch);
+    let Scratch { part_pairs, pair_of, jacobian, touched, motions, .. } = scratch;
+    let (part_pairs, jacobian, columns) = (&part_pairs[..], &*jacobian, &touched[..]);
+    let scale = |(k, contact): (usize, &Constraint)| {
+        let (mut block, mut memory) = ([Mat3::zeros()], motions.take().unwrap_or_default());
+        let own = (&part_pairs[pair_of[k]], k);
+        Arch::new().dispatch(FillBlocks { problem, columns, jacobian, own, other: own, motions: &mut memory, out: &mut block });
+        motions.put(memory);
+        Scale::new(&(block[0] + Mat3::from_diagonal(&contact.law.compliance())))
+    };
+    let scales = contacts.par_iter().enumerate().map(scale).collect();
+    touched.iter_mut().for_each(|(_, requested)| requested.clear());
+    scales
+}
+
+/// Puts the contacts in order, by island, then by pair of bodies, and finds their rows and the columns of the rest
+/// compliance that these need.
+fn gather_rows(problem: &Problem, contacts: &mut [Constraint], scratch: &mut Scratch) {
+    let blocks = problem.blocks;
+    let Scratch { parts, links, order, part_pairs, pair_of, jacobian, touched, .. } = scratch;
+    // Blocks are in the order of their bodies.
+    let n_blocks = blocks.len();
+    find_places(problem, contacts, parts, links, order);
+    sort_contacts(contacts, order);
+    let (contacts, order, parts): (&[Constraint], _, _) = (contacts, &order[..], &*parts);
+    // As `Compliance` groups them: what does not move is one.
+    pair_of.clear();
+    for range in chunks(order, |a, b| a.parts == b.parts) {
+        let m = pair_of.last().map_or(0, |m| m + 1);
+        pair_of.resize(range.end, m);
+        if m == part_pairs.len() {
+            part_pairs.push(PartPair::default());
+        }
+        let pair = &mut part_pairs[m];
+        pair.parts = order[range.start].0.parts;
+        pair.blocks = contacts[range.start].bodies.map(|body| problem.block_of(body));
+        pair.contacts = range;
+    }
+    // Others keep their memory.
+    let part_pairs = &mut part_pairs[..pair_of.last().map_or(0, |m| m + 1)];
+
+    let Jacobian { all, spans } = jacobian;
+    let mut n_entries = 0;
+    spans.clear();
+    spans.extend(contacts.iter().map(|contact| {
+        n_entries += contact.row.entries.len();
+        (n_entries - contact.row.entries.len(), [0; 2])
+    }));
+    all.resize(n_entries, JacobianBlock::default());
+    let fill = |k: usize, jacobian: &mut [JacobianBlock]| put_jacobian(problem, (&part_pairs[pair_of[k]], parts), &contacts[k], jacobian);
+    fill_jacobian(0, spans, all, &fill);
+    touched.resize_with(n_blocks, Default::default);
+    touched.iter_mut().for_each(|(nodes, _)| nodes.clear());
+    assign_slots(part_pairs, jacobian, touched);
+    for (block, (nodes, requested)) in blocks.iter().zip(touched.iter_mut()) {
+        if let Some(rest) = &block.rest {
+            rest.columns.request(rest.factor, nodes, problem.cancel, requested);
+        }
+    }
 }
 
 /// Says which places each pair of parts touches on its two sides, where each entry stands among them, and which places

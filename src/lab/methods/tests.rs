@@ -87,6 +87,8 @@ fn stack(friction: f64) -> Stack {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Solver {
     Compliance,
+    /// The same without the compliance.
+    FullSpace,
     Residuals(Preconditioner),
     /// The same with coarse fields of the cubes.
     Fields,
@@ -95,8 +97,9 @@ enum Solver {
     Other(ContactMethod),
 }
 
-const ALL: [Solver; 8] = [
+const ALL: [Solver; 9] = [
     Solver::Compliance,
+    Solver::FullSpace,
     Solver::Fields,
     Solver::Residuals(Preconditioner::Full),
     Solver::Residuals(Preconditioner::Diagonal),
@@ -111,6 +114,7 @@ impl Solver {
         let exact = CrOptions { relative_residual: 0.0, ..CrOptions::default() };
         match self {
             Self::Compliance => Box::new(cwc::Cwc::with_max_passes(200)),
+            Self::FullSpace => Box::new(cwc::Cwc::in_full_space(200)),
             Self::Residuals(preconditioner) => Box::new(Cr::new(CrOptions { preconditioner, ..exact })),
             Self::Fields => Box::new(Cr::new(exact)),
             Self::Turning => Box::new(Cr::new(CrOptions { friction: FrictionUpdate::Turn, ..exact })),
@@ -173,6 +177,7 @@ impl Parts {
             system: System { a: &stack.a, pattern: &stack.pattern, fixed: &stack.fixed, segments: &self.segments },
             blocks,
             local: &self.local,
+            position: &|_| Vec3::zeros(),
             dt: DT,
             rhs: &stack.rhs,
             tolerance,

@@ -100,7 +100,7 @@ fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
 }
 
 /// The blocks of the rows of a body, in f64.
-fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
+pub fn matrix_of<'a>(problem: &Problem<'a>, block: &Block<'a>) -> Cow<'a, [Mat3]> {
     let (pattern, rows) = (problem.system.pattern, &block.segment.unknowns);
     let Some(Single { edge_blocks, node_masses, damped, .. }) = block.single else {
         return Cow::Borrowed(&problem.system.a.blocks[pattern.blocks_of(rows)]);

@@ -5,7 +5,7 @@
 
 use super::correction::{Parts, invert};
 use super::{ACCEPTED, BlockWork, Chain, Cwc, DualWork, FINEST, LEAST_ITERATIONS, MAX_FAILURES, Rows};
-use super::{assembly_work, columns_work, elastic_part, learns, present, release, solve_work, store};
+use super::{assembly_work, columns_work, elastic_part, full_space, learns, present, release, solve_work, store};
 use crate::contact::driver::RowsSolved;
 use crate::contact::methods::secant::MISRATED;
 use crate::contact::methods::warped::{self, ContactIsland};
@@ -50,11 +50,12 @@ const ROUGH: f64 = 0.05;
 const MAX_ITERATIONS: u32 = 80;
 
 impl Cwc {
-    /// Forces and velocities for the present rows, gaps to `accuracy` [m]; true if both are within their tolerances.
+    /// Forces and velocities for the present rows, as `iterate` finds them.
     pub(super) fn iterate_single(
         &mut self,
         problem: &Problem,
         rows: &mut [Constraint],
+        mut n_rows: usize,
         dv: &mut [Vec3],
         mut accuracy: f64,
         outcome: &mut RowsSolved,
@@ -75,15 +76,12 @@ impl Cwc {
             failures,
             is_first,
             working_set,
+            is_condensed,
+            is_outgrown,
             ..
         } = self;
         let bounds = &problem.bounds;
         let is_touched = !rows.is_empty();
-        let mut n_rows = working_set.begin(problem, rows, dv, accuracy);
-        if *is_first && bounds.gives_up && working_set.is_too_much(n_rows) {
-            outcome.exhausted = true;
-            return false;
-        }
         // What there is to be moved [m].
         let mut reach = rows.iter().map(|row| -working_set::gap(problem, row, dv)).fold(accuracy, f64::max);
         if *is_first {
@@ -144,6 +142,10 @@ impl Cwc {
             if grown > n_rows || !is_assembled {
                 if is_assembled {
                     store(&mut rows[..n_rows], p);
+                }
+                if !*is_condensed && full_space::is_for(problem, &rows[..grown], touched_parts) {
+                    *is_outgrown = true;
+                    return false;
                 }
                 // The last pass was one of other rows.
                 (n_rows, is_assembled, last_error, is_news) = (grown, true, f64::INFINITY, false);

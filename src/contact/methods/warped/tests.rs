@@ -128,6 +128,7 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
         system,
         blocks: &blocks,
         local: &local,
+        position: &|_| Vec3::zeros(),
         dt: DT,
         rhs: &rhs,
         tolerance: 5e-6,

@@ -1,0 +1,77 @@
+//! Islands whose rows are too many for their bodies to be solved by the compliance of the rows.
+
+use super::*;
+
+/// Sheets that fall onto each other as they lie.
+const SHEETS: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.rubber]
+young_modulus = 1e6
+poisson_ratio = 0.3
+density = 1000
+[[body]]
+name = "sheet"
+material = "rubber"
+shape = { type = "box", size = [0.2, 0.005, 0.2], cells = [12, 1, 12] }
+position = [0.0, 0.01, 0.0]
+array = { count = [1, 3, 1], pitch = [0.007, 0.02, 0.004] }
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
+/// Rigid boxes that stand on each other with their whole faces.
+const WALL: &str = r#"
+format = 1
+[simulation]
+time_step = 0.005
+[[body]]
+name = "box"
+kind = "rigid"
+density = 500
+shape = { type = "box", size = [0.2, 0.1, 0.2], cells = [2, 2, 2] }
+origin = "bottom"
+position = [0.0, 0.0001, 0.0]
+array = { count = [2, 8, 1], pitch = [0.21, 0.1001, 0.21] }
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
+/// Steps that are each solved as a whole; the iterations of the hardest and of all, and the most contacts with a force.
+fn solved(run: &mut Simulation, n: usize) -> [u32; 3] {
+    let (mut hardest, mut all, mut contacts) = (0, 0, 0);
+    for step in 0..n {
+        let report = run.step().unwrap();
+        assert!(report.converged && report.attempts == 1, "step {step}: {report:?}");
+        (hardest, all) = (hardest.max(report.iterations), all + report.iterations);
+        contacts = contacts.max(report.contact.active as u32);
+    }
+    assert_eq!(run.penetration().unwrap(), 0.0);
+    println!("{hardest} iterations in the hardest of {n} steps, {all} in all, {contacts} contacts at most");
+    [hardest, all, contacts]
+}
+
+#[test]
+fn sheets_fall_onto_each_other_without_a_step_that_is_halved() {
+    let mut run = simulation(BackendChoice::Cpu, SHEETS, &[]);
+    let [hardest, all, contacts] = solved(&mut run, 16);
+    assert!(contacts > 300 && hardest < 1000 && all < 4000);
+}
+
+#[test]
+fn a_wall_of_rigid_boxes_stands() {
+    let mut run = simulation(BackendChoice::Cpu, WALL, &[]);
+    let start = run.rigid_poses().unwrap();
+    let tolerance = run.params().contact_tolerance;
+    let [hardest, all, contacts] = solved(&mut run, 60);
+    assert!(contacts > 150 && hardest < 150 && all < 1500);
+    for (start, pose) in start.iter().zip(run.rigid_poses().unwrap()) {
+        let drift = pose.translation.vector - start.translation.vector;
+        assert!(drift.xz().norm() < tolerance && drift.y.abs() < 1e-3, "{drift}");
+    }
+}
