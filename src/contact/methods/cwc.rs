@@ -229,6 +229,10 @@ impl RowSolver for Cwc {
                 if solved.settled || solved.exhausted {
                     break;
                 }
+                if self.is_condensed {
+                    // Forces have changed, and with them which rows come first.
+                    continue;
+                }
             }
             solved.settled = match is_single {
                 true => self.iterate_single(&problem_now, rows, n_rows, dv, accuracy, &mut solved),
@@ -262,8 +266,8 @@ impl RowSolver for Cwc {
 }
 
 impl Cwc {
-    /// Forces and velocities for the present rows, the first `n_rows` to begin with, gaps to `accuracy` [m]; true if both
-    /// are within their tolerances.
+    /// Forces and velocities for the present rows, the first `n_rows` to begin with, gaps to `accuracy` [m]; true if
+    /// both are within their tolerances.
     fn iterate(
         &mut self,
         problem: &Problem,

@@ -49,7 +49,7 @@ fn solved(run: &mut Simulation, n: usize) -> [u32; 3] {
         let report = run.step().unwrap();
         assert!(report.converged && report.attempts == 1, "step {step}: {report:?}");
         (hardest, all) = (hardest.max(report.iterations), all + report.iterations);
-        contacts = contacts.max(report.contact.active as u32);
+        contacts = contacts.max(report.contact.active);
     }
     assert_eq!(run.penetration().unwrap(), 0.0);
     println!("{hardest} iterations in the hardest of {n} steps, {all} in all, {contacts} contacts at most");

@@ -1,6 +1,6 @@
 //! Forces and velocities at once, with a sparse factor of bodies and contacts together. W~ of many rows is a large
-//! matrix, and dense: of two sheets that lie on each other it is many times larger than both matrices of the bodies, and
-//! gradients on it need thousands of products. The splitting of `dual::admm` needs it nowhere. With the rows J, the
+//! matrix, and dense: of two sheets that lie on each other it is many times larger than both matrices of the bodies,
+//! and gradients on it need thousands of products. The splitting of `dual::admm` needs it nowhere. With the rows J, the
 //! present matrix A, compliances C of joints and the shifts S,
 //!
 //! ```text
@@ -15,10 +15,10 @@
 //! z <- projection of p + m,  m <- p + m - z
 //! ```
 //!
-//! which is `(A + J^T (S + C)^-1 J) w = ...` from  A w = r + J^T (p - p0)  and  S (p - z + m) + u = 0,  u the motions
-//! u0 + J w + C (p - p0)  at p: they are exact, whatever the factor leaves, and tell for nothing how far p is from the
-//! laws. What the factor leaves is the residual of the next pass. It is A itself that the forces are found with, so
-//! there is nothing to be learnt, and bodies that are far from their rest pose are like others.
+//! It follows from  A w = r + J^T (p - p0)  and  S (p - z + m) + u = 0,  with the motions  u = u0 + J w + C (p - p0)
+//! at p. These are exact, whatever the factor leaves, and tell for nothing how far p is from the laws. What the factor leaves
+//! is the residual of the next pass. It is A itself that the forces are found with, so there is nothing to be learnt,
+//! and bodies that are far from their rest pose are like others.
 
 mod splitting;
 
@@ -121,6 +121,15 @@ fn residual(problem: &Problem, matrices: &[Cow<[Mat3]>], contacts: &[Constraint]
     problem.system.clear_fixed(r);
 }
 
+/// Bodies take what a `residual` says that they have lost, rigid ones their spin as well.
+fn keep_all_momentum(problem: &Problem, residual: &[Vec3], dv: &mut [Vec3]) {
+    keep_momentum(problem.blocks, residual, dv);
+    for block in problem.blocks.iter().filter(|block| !block.segment.body.is_deformable()) {
+        let inverses = &problem.system.a.inverse_diagonals[block.segment.unknowns.clone()];
+        block.segment.places().zip(inverses).for_each(|(place, inverse)| dv[place] += inverse * residual[place]);
+    }
+}
+
 impl Cwc {
     /// As `iterate`, where there are so many rows that W~ is not for them.
     pub(super) fn iterate_in_full_space(
@@ -197,7 +206,7 @@ impl Cwc {
             *shift = now.shift();
             // Written so that an error that is not a number is none to go on with.
             let is_found = passed.error < asked;
-            if problem.must_end() || !is_found {
+            if !is_found {
                 store(contacts, p);
                 return if problem.must_end() { Solved::Ended } else { Solved::Unsettled };
             }
@@ -207,16 +216,9 @@ impl Cwc {
             }
             let is_still = passed.left < elastic_part(problem, accuracy);
             if is_still {
-                // What is a little outside of the cones comes into them.
-                for ((p, law), scale) in p.iter_mut().zip(&*laws).zip(now.scales()) {
-                    *p = law.project(p, &Vec3::zeros(), 0.0, scale);
-                }
+                now.project(laws, p);
                 residual(problem, &matrices, contacts, p, dv, r);
-                keep_momentum(problem.blocks, r, dv);
-                for block in problem.blocks.iter().filter(|block| !block.segment.body.is_deformable()) {
-                    let inverses = &problem.system.a.inverse_diagonals[block.segment.unknowns.clone()];
-                    block.segment.places().zip(inverses).for_each(|(place, inverse)| dv[place] += inverse * r[place]);
-                }
+                keep_all_momentum(problem, r, dv);
             }
             let grown = working_set.grow(problem, rows, n_rows, dv, accuracy);
             if grown > n_rows {

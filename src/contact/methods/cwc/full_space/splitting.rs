@@ -9,7 +9,8 @@ use crate::sparse::{FactorWork, Pattern, RestFactor};
 /// Where shifts stay: forces that still leave their cones by this many times as much as they still move the bodies ask
 /// for larger ones, and the other way for smaller ones.
 const BALANCED: f64 = 4.0;
-/// Iterations between looks at that, which is as long as a factor takes, and by how much shifts change at once, at most.
+/// Iterations between looks at that, which take about half as long as a factor, and by how much shifts change at once,
+/// at most.
 const ROUND: u32 = 40;
 const MAX_CHANGE: f64 = 10.0;
 /// Bound on the iterations of a pass.
@@ -68,7 +69,8 @@ pub struct Passed {
 }
 
 impl Splitting {
-    /// With shifts of `shift` scales. None where the factor would take more than `max_memory` [bytes], or there is none.
+    /// With shifts of `shift` scales. None where the factor would take more than `max_memory` [bytes], or there is
+    /// none.
     pub fn new(
         problem: &Problem,
         contacts: &[Constraint],
@@ -101,8 +103,11 @@ impl Splitting {
         self.shift
     }
 
-    pub fn scales(&self) -> &[Scale] {
-        &self.scales
+    /// Brings forces that are a little outside of their cones into them.
+    pub fn project(&self, laws: &[Law], p: &mut [Vec3]) {
+        for ((p, law), scale) in p.iter_mut().zip(laws).zip(&self.scales) {
+            *p = law.project(p, &Vec3::zeros(), 0.0, scale);
+        }
     }
 
     /// Work of an iteration [bytes]: factor and rows are read twice.
@@ -149,8 +154,8 @@ impl Splitting {
         passed
     }
 
-    /// One iteration: the largest natural map at its forces [m]; how far these are outside of the cones, and how far the
-    /// forces inside have moved, both as motions.
+    /// One iteration: the largest natural map at its forces [m]; how far these are outside of the cones, and how far
+    /// the forces inside have moved, both as motions.
     fn iterate(&self, pass: &Pass, p: &[Vec3], at: &mut Iterates) -> [f64; 3] {
         let Pass { problem, laws, residual, .. } = *pass;
         problem.allowance.spend(self.work());
