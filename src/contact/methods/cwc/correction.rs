@@ -86,7 +86,8 @@ pub fn correct(problem: &Problem, r: &mut [Vec3], z: &mut [Vec3], tolerance: f64
     })
 }
 
-fn largest(z: &[Vec3]) -> f64 {
+/// Largest entry.
+pub fn largest(z: &[Vec3]) -> f64 {
     z.iter().map(Vec3::amax).fold(0.0, f64::max)
 }
 

@@ -16,16 +16,16 @@
 //! ```
 //!
 //! It follows from  A w = r + J^T (p - p0)  and  S (p - z + m) + u = 0,  with the motions  u = u0 + J w + C (p - p0)
-//! at p. These are exact, whatever the factor leaves, and tell for nothing how far p is from the laws. What the factor leaves
-//! is the residual of the next pass. It is A itself that the forces are found with, so there is nothing to be learnt,
-//! and bodies that are far from their rest pose are like others.
+//! at p. These are exact, whatever the factor leaves, and tell for nothing how far p is from the laws. What the factor
+//! leaves is the residual of the next pass. It is A itself that the forces are found with, so there is nothing to be
+//! learnt, and bodies that are far from their rest pose are like others.
 
 mod splitting;
 
 use std::borrow::Cow;
 
 use super::present::matrix_of;
-use super::{BLOCK_WORK, Cwc, FINEST, assembly_work, columns_work, elastic_part, keep_momentum, release, store};
+use super::{BLOCK_WORK, Cwc, FINEST, ROUGH, assembly_work, columns_work, elastic_part, keep_momentum, release, store};
 use crate::budget::CONTACT_WORK;
 use crate::contact::driver::{ACCEPTED, RowsSolved};
 use crate::contact::dual::IMPROVEMENTS;
@@ -44,11 +44,14 @@ const MAX_ENTRIES: usize = 64;
 /// The factor takes no more memory than W~ would. What is known of it before are the factors of the bodies alone, which
 /// are as many times smaller, and what the two unknowns of a rigid body and those of its neighbours make [bytes].
 const COUPLED: usize = 2;
-const RIGID: usize = 12 * 9 * size_of::<f32>();
+const RIGID: usize = of_blocks(12);
 /// Iterations that take as long as to make a factor.
 const PRICE: u64 = 100;
-/// The first rows of a problem are solved to this part of how far nodes go.
-const ROUGH: f64 = 0.02;
+
+/// Memory of blocks in f32 [bytes].
+const fn of_blocks(n: usize) -> usize {
+    n * 9 * size_of::<f32>()
+}
 
 /// How far a solve came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +82,16 @@ fn max_memory(problem: &Problem, contacts: &[Constraint], parts: &mut Vec<usize>
     {
         return None;
     }
-    let n_blocks = assembly_work(problem, contacts, parts) / BLOCK_WORK;
-    let of_w = n_blocks as usize * 9 * size_of::<f32>();
     let of_body = |block: &Block| block.rest.as_ref().map_or(RIGID, |rest| rest.factor.memory());
-    let of_bodies: usize = problem.blocks.iter().map(of_body).sum();
+    let least = COUPLED * problem.blocks.iter().map(of_body).sum::<usize>();
+    // Whatever the parts are, of which a row touches two.
+    if least > of_blocks(2 * contacts.len() * contacts.len()) {
+        return None;
+    }
+    let of_w = of_blocks((assembly_work(problem, contacts, parts) / BLOCK_WORK) as usize);
     let affordable = usize::try_from(problem.allowance.left() / (2 * PRICE)).unwrap_or(usize::MAX);
-    (COUPLED * of_bodies <= of_w.min(affordable)).then_some(of_w.min(affordable))
+    let most = of_w.min(affordable);
+    (least <= most).then_some(most)
 }
 
 /// The matrices of all bodies in f64: the blocks of their rows, of a rigid body its diagonal.

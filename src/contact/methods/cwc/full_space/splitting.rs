@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::contact::methods::cwc::correction::largest;
 use crate::contact::{Constraint, Law, Problem, Scale};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::{FactorWork, Pattern, RestFactor};
@@ -42,7 +43,7 @@ pub struct Iterates {
     multipliers: Vec<Vec3>,
     load: Vec<Vec3>,
     /// w [m/s].
-    pub change: Vec<Vec3>,
+    change: Vec<Vec3>,
     factor: FactorWork,
 }
 
@@ -321,8 +322,4 @@ fn spread_matrices(problem: &Problem, pattern: &Pattern, matrices: &[Cow<[Mat3]>
         }
     }
     blocks
-}
-
-fn largest(w: &[Vec3]) -> f64 {
-    w.iter().map(Vec3::amax).fold(0.0, f64::max)
 }
