@@ -22,6 +22,9 @@ pub const TET_WORK: u64 = 3600;
 const LEAST_ITERATIONS: u64 = 16;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
+/// Looks at the moved geometry that an island may take before it is given up, however small its unit of work: of a rigid
+/// body with many vertices a look is worth thousands of these.
+const LEAST_LOOKS: u64 = 10;
 /// Limiting what would cross may use this part of the budget beside it, and what solving has left of it.
 const LIMITING_PART: u64 = 4;
 
@@ -142,9 +145,11 @@ impl Allowance {
         Self { limit: left.map_or(u64::MAX, part), ..Self::unlimited() }
     }
 
-    /// The same, given up after `patience` times the work of a `unit` [bytes], if there is an end to it.
-    pub fn with_patience(self, patience: Option<u64>, unit: u64) -> Self {
-        Self { patience: patience.map_or(u64::MAX, |patience| patience.saturating_mul(unit)), ..self }
+    /// The same, given up after `patience` times the work of a `unit` [bytes], if there is an end to it, but not before
+    /// some looks at the moved geometry, each of the work `look` [bytes]: parts would begin with as many.
+    pub fn with_patience(self, patience: Option<u64>, unit: u64, look: u64) -> Self {
+        let work = |patience: u64| patience.saturating_mul(unit).max(LEAST_LOOKS.saturating_mul(look));
+        Self { patience: patience.map_or(u64::MAX, work), ..self }
     }
 
     /// Counts work [bytes].
@@ -212,7 +217,7 @@ mod tests {
     fn an_attempt_with_an_island_that_takes_too_long_is_given_up() {
         let all = Budget::default();
         let budget = all.of_attempt(Some(20));
-        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience(), 5);
+        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience(), 5, 1);
         island.spend(100);
         budget.take(&island, false);
         assert!(!island.must_end() && !budget.has_lost_patience());
@@ -226,6 +231,20 @@ mod tests {
         let next = all.of_attempt(None);
         assert!(!next.has_lost_patience() && next.patience().is_none());
         assert_eq!((next.spent(), all.spent()), (302, 302));
+    }
+
+    /// Two looks at the geometry and a solve of a few rows would be the end of it.
+    #[test]
+    fn a_small_island_with_much_geometry_is_looked_at_several_times() {
+        let budget = Budget::default().of_attempt(Some(20));
+        let island = Allowance::of_island(budget.left(), 1, 1.0).with_patience(budget.patience(), 5, 80);
+        island.spend(LEAST_LOOKS * 80);
+        assert!(!island.must_end());
+        island.spend(1);
+        assert!(island.must_end());
+        let endless = Allowance::of_island(budget.left(), 1, 1.0).with_patience(None, 5, 80);
+        endless.spend(u64::MAX);
+        assert!(!endless.must_end());
     }
 
     #[test]

@@ -71,7 +71,8 @@ impl TouchedIslands<'_> {
         // Methods for comparison take what they take.
         let patience = step.loads.budget.patience().filter(|_| step.method == ContactMethod::Cwc && !work.contacts.is_empty());
         let unit = cwc::unit_of_work(&step.model.pattern, &island.segments, &blocks, work.contacts.len());
-        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience, unit);
+        let look = self.detection.renewal_work(island, &work.contacts);
+        let allowance = Allowance::of_island(self.work_left, self.n_islands, island.share(step.model)).with_patience(patience, unit, look);
         let (model, state, n_nodes) = (step.model, step.state, step.model.n_nodes());
         let position = |unknown: usize| match unknown.checked_sub(n_nodes) {
             None => model.rest_positions[unknown] + state.displacements[unknown],

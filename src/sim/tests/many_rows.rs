@@ -1,4 +1,5 @@
-//! Islands whose rows are too many for their bodies to be solved by the compliance of the rows.
+//! Islands whose rows are too many for their bodies to be solved by the compliance of the rows, and others of which
+//! looking at the geometry is nearly all of the work.
 
 use super::*;
 
@@ -42,6 +43,25 @@ kind = "static"
 shape = { type = "plane" }
 "#;
 
+/// A finely divided rigid body that falls: few contacts, and much to be looked at.
+const FINE: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[[body]]
+name = "bunny"
+kind = "rigid"
+density = 1000
+mesh = "builtin:bunny.obj"
+size = 0.12
+position = [0.0, 0.15, 0.0]
+rotation = [70.0, 20.0, 10.0]
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
 /// Steps that are each solved as a whole; the iterations of the hardest and of all, and the most contacts with a force.
 fn solved(run: &mut Simulation, n: usize) -> [u32; 3] {
     let (mut hardest, mut all, mut contacts) = (0, 0, 0);
@@ -75,4 +95,12 @@ fn a_wall_of_rigid_boxes_stands() {
         // By the compliance of the rows they crept by four tolerances.
         assert!(drift.xz().norm() < 3.0 * tolerance && drift.y.abs() < 1e-3, "{drift}");
     }
+}
+
+/// Looks at thousands of vertices are no reason to take a step back that has one or two contacts.
+#[test]
+fn a_fine_rigid_body_tumbles_without_a_step_that_is_halved() {
+    let mut run = simulation(BackendChoice::Cpu, FINE, &[]);
+    let [hardest, _, contacts] = solved(&mut run, 80);
+    assert!(contacts > 1 && hardest < 1000);
 }
