@@ -26,7 +26,8 @@
 //!
 //!   Following  takes the normal of the end, turned by 15 degrees at most.
 //!   Damped     turns half of the way, then a third, a fourth and so on: to the mean of the normals that it meets. And
-//!              it asks for more of a gap that opens less than its rows predicted (a secant).
+//!              it asks for more of a gap that opens less than its rows predicted (a secant). A pair that crosses is
+//!              given the normal of the end all the same, up to the 9th turn.
 //! ```
 
 use crate::math::Vec3;
@@ -37,6 +38,10 @@ pub const MAX_ASIDE: f64 = 4.0;
 const PREDICTION_TOLERANCE: f64 = 0.1;
 /// Renewals that turn a normal all the way.
 const MAX_FULL_RENEWALS: u32 = 3;
+/// Renewals after that, up to which a pair that crosses takes the row of the end as it is all the same: it converges
+/// quickest where it does, and in the others, where two rows of a pair each let through what the other holds, it never
+/// does.
+const MAX_TURNS: u32 = 9;
 /// Of a predicted opening at least this part is taken to come.
 const MIN_SHARE_OF_OPENING: f64 = 0.2;
 /// Cosine of the most that a normal turns in one renewal: 15 degrees.
@@ -104,15 +109,20 @@ impl RowLife {
         Self { origin: Origin::Met, ..Self::warm() }
     }
 
-    /// The features cross in a trial in spite of their row; the gap that the row of the crossing, where they have
-    /// `gap`, is given. What is frozen keeps its normal, so that features that slide along it come apart by a part of
-    /// what is asked for each time: that needs the secant from the second time on.
-    pub fn on_crossing(&mut self, present: &Present, gap: f64) -> f64 {
-        let is_again = self.origin == Origin::Frozen;
+    /// The features cross in a trial in spite of their row.
+    pub fn cross(&mut self) {
         self.origin = match self.origin {
             Origin::Warm => Origin::Met,
             Origin::Met | Origin::Frozen => Origin::Frozen,
         };
+    }
+
+    /// They do so, and do not overlap at the end; the gap that the row of the crossing, where they have `gap`, is given.
+    /// What is frozen keeps its normal, so that features that slide along it come apart by a part of what is asked for
+    /// each time: that needs the secant from the second time on.
+    pub fn on_crossing(&mut self, present: &Present, gap: f64) -> f64 {
+        let is_again = self.origin == Origin::Frozen;
+        self.cross();
         self.secant_corrected_gap(present, gap, is_again)
     }
 
@@ -127,6 +137,11 @@ impl RowLife {
     pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
         let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
         follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance
+    }
+
+    /// Whether the row was renewed so often that it probably goes to and fro between two.
+    pub fn goes_to_and_fro(&self) -> bool {
+        matches!(self.damping, Damping::Damped { turns } if turns >= MAX_TURNS)
     }
 
     /// Whether the active row was renewed in this step.
@@ -219,6 +234,19 @@ mod tests {
             rows += 1;
         }
         assert!(rows <= 4, "{rows}");
+    }
+
+    /// Two normals in turn: from some time on a pair that crosses is left what its renewals gave it.
+    #[test]
+    fn rows_that_go_to_and_fro_are_told() {
+        let turned = |degrees: f64| Vec3::new(degrees.to_radians().cos(), degrees.to_radians().sin(), 0.0);
+        let mut life = RowLife::met();
+        let renewals = (1..).find(|n| {
+            let normal = turned(if n % 2 == 0 { 10.0 } else { -10.0 });
+            life.on_renewal(&present(Vec3::x(), 0.0), Aim { normal, gap: -TOLERANCE });
+            life.goes_to_and_fro()
+        });
+        assert_eq!(renewals, Some(MAX_FULL_RENEWALS + MAX_TURNS));
     }
 
     #[test]

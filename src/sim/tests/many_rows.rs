@@ -62,6 +62,26 @@ kind = "static"
 shape = { type = "plane" }
 "#;
 
+/// Soft rods that fall into a heap, crosswise.
+const RODS: &str = r#"
+format = 1
+[simulation]
+time_step = 0.01
+[material.rubber]
+young_modulus = 1e6
+poisson_ratio = 0.3
+density = 1000
+[[body]]
+name = "rod"
+material = "rubber"
+shape = { type = "box", size = [0.012, 0.012, 0.25], cells = [1, 1, 12] }
+scatter = { count = 30, seed = 3, min = [-0.15, 0.05, -0.15], max = [0.15, 0.7, 0.15] }
+[[body]]
+name = "floor"
+kind = "static"
+shape = { type = "plane" }
+"#;
+
 /// Steps that are each solved as a whole; the iterations of the hardest and of all, and the most contacts with a force.
 fn solved(run: &mut Simulation, n: usize) -> [u32; 3] {
     let (mut hardest, mut all, mut contacts) = (0, 0, 0);
@@ -103,4 +123,16 @@ fn a_fine_rigid_body_tumbles_without_a_step_that_is_halved() {
     let mut run = simulation(BackendChoice::Cpu, FINE, &[]);
     let [hardest, _, contacts] = solved(&mut run, 80);
     assert!(contacts > 1 && hardest < 1000);
+}
+
+/// Pairs whose rows went to and fro, each of the two letting through what the other held, had to be parted by halves of
+/// a step: five of these.
+#[test]
+fn rows_that_go_to_and_fro_do_not_halve_steps() {
+    let mut run = simulation(BackendChoice::Cpu, RODS, &[]);
+    let reports: Vec<_> = (0..46).map(|_| run.step().unwrap()).collect();
+    let halved = reports.iter().filter(|report| report.halvings > 0).count();
+    println!("{halved} steps halved");
+    assert!(halved <= 1 && reports.iter().all(|report| report.converged));
+    assert_eq!(run.penetration().unwrap(), 0.0);
 }
