@@ -22,8 +22,8 @@ pub const TET_WORK: u64 = 3600;
 const LEAST_ITERATIONS: u64 = 16;
 /// Part of the budget that each attempt of a step may use whatever the ones before have used.
 const LEAST_PART: u64 = 16;
-/// Looks at the moved geometry that an island may take before it is given up, however small its unit of work: of a rigid
-/// body with many vertices a look is worth thousands of these.
+/// Looks at the moved geometry that an island may take before it is given up, however small its unit of work: of a
+/// rigid body with many vertices a look is worth thousands of these.
 const LEAST_LOOKS: u64 = 10;
 /// Limiting what would cross may use this part of the budget beside it, and what solving has left of it.
 const LIMITING_PART: u64 = 4;

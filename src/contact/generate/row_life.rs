@@ -117,9 +117,9 @@ impl RowLife {
         };
     }
 
-    /// They do so, and do not overlap at the end; the gap that the row of the crossing, where they have `gap`, is given.
-    /// What is frozen keeps its normal, so that features that slide along it come apart by a part of what is asked for
-    /// each time: that needs the secant from the second time on.
+    /// They do so; the gap that the row of the crossing, where they have `gap`, is given. What is frozen keeps its
+    /// normal, so that features that slide along it come apart by a part of what is asked for each time: that needs the
+    /// secant from the second time on.
     pub fn on_crossing(&mut self, present: &Present, gap: f64) -> f64 {
         let is_again = self.origin == Origin::Frozen;
         self.cross();
