@@ -105,8 +105,8 @@ struct Renewing {
     /// Of each contact where its pair is at the end, and how far its features are beside each other [m]; none of a
     /// joint.
     ends: Vec<Option<(Linearisation, f64)>>,
-    /// Pairs that overlap at the end and whose rows were renewed for that, sorted.
-    renewed: Vec<PairId>,
+    /// Pairs that overlap at the end, whose rows were renewed for that and go to and fro, sorted.
+    settling: Vec<PairId>,
     met: Met,
 }
 
@@ -215,10 +215,10 @@ impl<'a> Detection<'a> {
     pub fn renew_rows_among(&self, candidates: &Candidates, trial: &Trial, end: &End, contacts: &mut Vec<Constraint>) -> Renewal {
         let moved = Moved { trial, end };
         let mut scratch = self.idle_renewals.take().unwrap_or_default();
-        let Renewing { known, ends, renewed, met } = &mut scratch;
-        renewed.clear();
-        let mut gap_error = self.renew_stale(contacts, ends, renewed, &moved);
-        renewed.sort_unstable();
+        let Renewing { known, ends, settling, met } = &mut scratch;
+        settling.clear();
+        let mut gap_error = self.renew_stale(contacts, ends, settling, &moved);
+        settling.sort_unstable();
         known.clear();
         known.extend(contacts.iter().enumerate().filter_map(|(k, c)| Some((c.point()?.pair, k))));
         known.sort_unstable();
@@ -230,8 +230,8 @@ impl<'a> Detection<'a> {
         }
         met.sort_by_key(|(pair, _)| *pair);
         for (pair, found) in met.drain(..) {
-            let is_renewed = renewed.binary_search(&pair).is_ok();
-            gap_error = gap_error.max(self.add_met(pair, found, is_renewed, known, contacts, &moved));
+            let is_settling = settling.binary_search(&pair).is_ok();
+            gap_error = gap_error.max(self.add_met(pair, found, is_settling, known, contacts, &moved));
         }
         self.idle_renewals.put(scratch);
         Renewal { gap_error, crosses }
@@ -303,12 +303,12 @@ impl<'a> Detection<'a> {
 
     /// Renews the rows whose gap at the end is another than they predicted, and drops those whose features have slid
     /// off each other; how far gaps are from what the rows predicted [m], 0 if no row has changed. `ends`: memory;
-    /// `renewed`: takes the pairs that overlap.
+    /// `settling`: takes the pairs that overlap and go to and fro.
     fn renew_stale(
         &self,
         contacts: &mut Vec<Constraint>,
         ends: &mut Vec<Option<(Linearisation, f64)>>,
-        renewed: &mut Vec<PairId>,
+        settling: &mut Vec<PairId>,
         moved: &Moved,
     ) -> f64 {
         let end_of = |contact: &Constraint| {
@@ -319,8 +319,8 @@ impl<'a> Detection<'a> {
         let mut ends = ends.drain(..);
         let mut gap_error = 0.0f64;
         contacts.retain_mut(|contact| {
-            let (pair, found, aside, life) = match (&contact.source, ends.next().flatten()) {
-                (Source::Contact(point), Some((found, aside))) => (point.pair, found, aside, point.life),
+            let (found, aside, life) = match (&contact.source, ends.next().flatten()) {
+                (Source::Contact(point), Some((found, aside))) => (found, aside, point.life),
                 (Source::Joint { attachment }, _) => {
                     let attachment = *attachment;
                     gap_error = gap_error.max(self.gap_error(self.follow(contact, attachment, moved), 0.0));
@@ -342,10 +342,8 @@ impl<'a> Detection<'a> {
             };
             if is_stale {
                 let gap = found.gap;
-                if gap <= 0.0 {
-                    renewed.push(pair);
-                }
                 gap_error = gap_error.max(self.gap_error(self.renew(contact, found, moved), gap));
+                settling.extend(contact.point().filter(|point| gap <= 0.0 && point.life.goes_to_and_fro()).map(|point| point.pair));
             }
             true
         });
@@ -358,14 +356,14 @@ impl<'a> Detection<'a> {
         if changed { gap.abs().max(self.tolerance) } else { 0.0 }
     }
 
-    /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `is_renewed`: it overlaps
-    /// at the end, and its row was renewed for that; `known`: pairs with a contact, sorted, with the place of the
-    /// contact.
+    /// Gives a pair that meets a row, a new one or that which let it pass; the gap error [m]. `is_settling`: it overlaps
+    /// at the end, and its row, which goes to and fro, was renewed for that; `known`: pairs with a contact, sorted, with
+    /// the place of the contact.
     fn add_met(
         &self,
         pair: PairId,
         mut found: Linearisation,
-        is_renewed: bool,
+        is_settling: bool,
         known: &[(PairId, usize)],
         contacts: &mut Vec<Constraint>,
         moved: &Moved,
@@ -389,7 +387,7 @@ impl<'a> Detection<'a> {
             // Its row was renewed with the others.
             return 0.0;
         }
-        if generator.is_continuous() && is_renewed && point.life.goes_to_and_fro() {
+        if generator.is_continuous() && is_settling {
             // So was this one. Another row of the same end would be without what the first was given beyond: the normal
             // damped, and more asked of a gap that had opened less than predicted.
             point.life.cross();

@@ -3,9 +3,14 @@
 
 use super::*;
 
+/// A scene on a floor.
+fn on_floor(bodies: &str) -> Simulation {
+    let floor = "[[body]]\nname = \"floor\"\nkind = \"static\"\nshape = { type = \"plane\" }\n";
+    simulation(BackendChoice::Cpu, &format!("format = 1{bodies}{floor}"), &[])
+}
+
 /// Sheets that fall onto each other as they lie.
 const SHEETS: &str = r#"
-format = 1
 [simulation]
 time_step = 0.01
 [material.rubber]
@@ -18,15 +23,10 @@ material = "rubber"
 shape = { type = "box", size = [0.2, 0.005, 0.2], cells = [12, 1, 12] }
 position = [0.0, 0.01, 0.0]
 array = { count = [1, 3, 1], pitch = [0.007, 0.02, 0.004] }
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
 "#;
 
 /// Rigid boxes that stand on each other with their whole faces.
 const WALL: &str = r#"
-format = 1
 [simulation]
 time_step = 0.005
 [[body]]
@@ -37,15 +37,10 @@ shape = { type = "box", size = [0.2, 0.1, 0.2], cells = [2, 2, 2] }
 origin = "bottom"
 position = [0.0, 0.0001, 0.0]
 array = { count = [2, 8, 1], pitch = [0.21, 0.1001, 0.21] }
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
 "#;
 
 /// A finely divided rigid body that falls: few contacts, and much to be looked at.
 const FINE: &str = r#"
-format = 1
 [simulation]
 time_step = 0.01
 [[body]]
@@ -56,15 +51,10 @@ mesh = "builtin:bunny.obj"
 size = 0.12
 position = [0.0, 0.15, 0.0]
 rotation = [70.0, 20.0, 10.0]
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
 "#;
 
 /// Soft rods that fall into a heap, crosswise.
 const RODS: &str = r#"
-format = 1
 [simulation]
 time_step = 0.01
 [material.rubber]
@@ -76,10 +66,6 @@ name = "rod"
 material = "rubber"
 shape = { type = "box", size = [0.012, 0.012, 0.25], cells = [1, 1, 12] }
 scatter = { count = 30, seed = 3, min = [-0.15, 0.05, -0.15], max = [0.15, 0.7, 0.15] }
-[[body]]
-name = "floor"
-kind = "static"
-shape = { type = "plane" }
 "#;
 
 /// Steps that are each solved as a whole; the iterations of the hardest and of all, and the most contacts with a force.
@@ -98,14 +84,14 @@ fn solved(run: &mut Simulation, n: usize) -> [u32; 3] {
 
 #[test]
 fn sheets_fall_onto_each_other_without_a_step_that_is_halved() {
-    let mut run = simulation(BackendChoice::Cpu, SHEETS, &[]);
+    let mut run = on_floor(SHEETS);
     let [hardest, all, contacts] = solved(&mut run, 16);
     assert!(contacts > 300 && hardest < 1000 && all < 4000);
 }
 
 #[test]
 fn a_wall_of_rigid_boxes_stands() {
-    let mut run = simulation(BackendChoice::Cpu, WALL, &[]);
+    let mut run = on_floor(WALL);
     let start = run.rigid_poses().unwrap();
     let tolerance = run.params().contact_tolerance;
     let [hardest, all, contacts] = solved(&mut run, 60);
@@ -120,7 +106,7 @@ fn a_wall_of_rigid_boxes_stands() {
 /// Looks at thousands of vertices are no reason to take a step back that has one or two contacts.
 #[test]
 fn a_fine_rigid_body_tumbles_without_a_step_that_is_halved() {
-    let mut run = simulation(BackendChoice::Cpu, FINE, &[]);
+    let mut run = on_floor(FINE);
     let [hardest, _, contacts] = solved(&mut run, 80);
     assert!(contacts > 1 && hardest < 1000);
 }
@@ -129,7 +115,7 @@ fn a_fine_rigid_body_tumbles_without_a_step_that_is_halved() {
 /// a step: five of these.
 #[test]
 fn rows_that_go_to_and_fro_do_not_halve_steps() {
-    let mut run = simulation(BackendChoice::Cpu, RODS, &[]);
+    let mut run = on_floor(RODS);
     let reports: Vec<_> = (0..46).map(|_| run.step().unwrap()).collect();
     let halved = reports.iter().filter(|report| report.halvings > 0).count();
     println!("{halved} steps halved");
