@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use egui::epaint::Primitive;
 use winit::dpi::PhysicalSize;
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
+use super::panel_painter::{PanelPainter, PanelShapes};
 use crate::gpu;
 use crate::render::{Camera, Overlays, RenderOptions, Renderer, ViewOptions};
 
@@ -17,7 +17,7 @@ pub struct Graphics {
     size: [u32; 2],
     pub device: Arc<gpu::Device>,
     pub renderer: Renderer,
-    panels: egui_wgpu::Renderer,
+    panels: PanelPainter,
     view: Option<View>,
     /// The view, for the panels to show.
     pub view_texture: egui::TextureId,
@@ -93,9 +93,9 @@ impl Graphics {
     fn on(canvas: Canvas, device: Arc<gpu::Device>, format: wgpu::TextureFormat, size: [u32; 2]) -> Self {
         let options = RenderOptions::for_adapter(&device.info, format);
         let renderer = Renderer::new(&device.device, &device.queue, options);
-        let mut panels = egui_wgpu::Renderer::new(&device.device, format, egui_wgpu::RendererOptions::default());
+        let mut panels = PanelPainter::new(&device.device, &device.queue, format);
         let nothing = texture(&device.device, format, [1, 1]).create_view(&wgpu::TextureViewDescriptor::default());
-        let view_texture = panels.register_native_texture(&device.device, &nothing, wgpu::FilterMode::Nearest);
+        let view_texture = panels.register(&nothing);
         Self { canvas, format, size, device, renderer, panels, view: None, view_texture }
     }
 
@@ -121,16 +121,14 @@ impl Graphics {
 
     /// Draws and presents a frame; false when the window cannot show one now.
     pub fn draw(&mut self, picture: Picture, overlays: &Overlays, panels: Panels) -> bool {
-        let Panels { mut textures, mut primitives, pixels_per_point } = panels;
-        // Their renderer panics at a mesh without triangles.
-        primitives.retain(|shape| !matches!(&shape.primitive, Primitive::Mesh(mesh) if mesh.indices.is_empty()));
+        let Panels { mut textures, primitives, pixels_per_point } = panels;
         let gpu = self.device.clone();
         let (device, queue) = (&gpu.device, &gpu.queue);
         // Textures change whether or not the frame is shown; in which order is all the same.
         #[expect(clippy::iter_over_hash_type)]
         for (id, deltas) in textures.set.drain() {
             for delta in &deltas {
-                self.panels.update_texture(device, queue, id, delta);
+                self.panels.update_texture(id, delta);
             }
         }
         let drawn = match self.acquire() {
@@ -139,24 +137,9 @@ impl Graphics {
                 let target = frame.texture().create_view(&wgpu::TextureViewDescriptor::default());
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("app/frame") });
                 self.draw_view(&mut encoder, picture, overlays);
-                let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
-                let mut buffers = self.panels.update_buffers(device, queue, &mut encoder, &primitives, &screen);
-                let mut pass = encoder
-                    .begin_render_pass(&wgpu::RenderPassDescriptor {
-                        label: Some("app/panels"),
-                        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                            view: &target,
-                            depth_slice: None,
-                            resolve_target: None,
-                            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::BLACK), store: wgpu::StoreOp::Store },
-                        })],
-                        ..Default::default()
-                    })
-                    .forget_lifetime();
-                self.panels.render(&mut pass, &primitives, &screen);
-                drop(pass);
-                buffers.push(encoder.finish());
-                queue.submit(buffers);
+                let shapes = PanelShapes { primitives: &primitives, size: self.size(), pixels_per_point };
+                self.panels.draw(&mut encoder, &target, shapes);
+                queue.submit([encoder.finish()]);
                 match frame {
                     Frame::Window(frame) => queue.present(frame),
                     #[cfg(test)]
@@ -182,8 +165,7 @@ impl Graphics {
             None => {
                 let device = &self.device.device;
                 let target = texture(device, self.format, picture.size).create_view(&wgpu::TextureViewDescriptor::default());
-                let nearest = wgpu::FilterMode::Nearest;
-                self.panels.update_egui_texture_from_wgpu_texture(device, &target, nearest, self.view_texture);
+                self.panels.replace(self.view_texture, &target);
                 target
             }
         };

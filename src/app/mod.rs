@@ -28,6 +28,7 @@ mod markdown;
 mod inside;
 mod judge;
 mod opener;
+mod panel_painter;
 mod pins;
 mod plots;
 mod pointer;

@@ -42,6 +42,7 @@ pub use options::RenderOptions;
 pub use palette::{Rgb, palette};
 pub use pick::{Hit, pick};
 pub use renderer::{Positions, Renderer};
+pub use shaders::module as shader_module;
 pub use stage::{
     Cut, Host, Light, Marked, Overlays, Point, PointColors, RigidShape, RigidVisual, Segment, Shading, SoftBodyVisual, Stage, Theme,
     ViewOptions,

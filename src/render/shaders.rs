@@ -1,7 +1,7 @@
 //! WGSL sources, with `#import name` lines replaced by the named file (each once).
 
 /// All files of `shaders/render`, by name.
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 17] = [
     ("frame", include_str!("../../shaders/render/frame.wgsl")),
     ("common", include_str!("../../shaders/render/common.wgsl")),
     ("lighting", include_str!("../../shaders/render/lighting.wgsl")),
@@ -16,6 +16,7 @@ const FILES: [(&str, &str); 16] = [
     ("floor", include_str!("../../shaders/render/floor.wgsl")),
     ("overlay", include_str!("../../shaders/render/overlay.wgsl")),
     ("present", include_str!("../../shaders/render/present.wgsl")),
+    ("panels", include_str!("../../shaders/render/panels.wgsl")),
     ("normals", include_str!("../../shaders/render/normals.wgsl")),
     ("fit", include_str!("../../shaders/render/fit.wgsl")),
 ];
