@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::compiled::CompiledKernels;
 use crate::cancel::Cancelled;
 
 /// What to open.
@@ -30,6 +31,7 @@ pub struct Device {
     faults: Arc<Mutex<Faults>>,
     /// Buffers and bind groups that were made.
     created: AtomicU64,
+    pub(super) compiled: CompiledKernels,
 }
 
 #[derive(Default)]
@@ -216,7 +218,8 @@ impl Device {
                 faults.lost.get_or_insert(message);
             }
         });
-        Ok(Arc::new(Self { instance, adapter, device, queue, info, features, limits, faults, created: AtomicU64::new(0) }))
+        let (created, compiled) = (AtomicU64::new(0), CompiledKernels::default());
+        Ok(Arc::new(Self { instance, adapter, device, queue, info, features, limits, faults, created, compiled }))
     }
 
     pub fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor) -> wgpu::Buffer {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::compiled::Compiled;
 use super::device::{Device, DeviceError};
 use super::limits::{GRID_ROW, WORKGROUP};
-use super::shader::{Binding, Shader, ShaderError};
+use super::shader::ShaderError;
 use super::wgsl::HostModule;
 
 /// The buffers of a computation. A kernel's binding `x` is the buffer named `x`.
@@ -109,9 +110,7 @@ pub struct KernelSource {
 pub struct Kernel {
     device: Arc<Device>,
     name: &'static str,
-    pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-    bindings: Vec<Binding>,
+    compiled: Arc<Compiled>,
 }
 
 /// A kernel with its buffers, ready to be dispatched.
@@ -190,40 +189,8 @@ impl Kernel {
 
     /// The same with values for constants that the shader declares as `override`.
     pub fn specialised(device: &Arc<Device>, source: KernelSource, constants: &[(&str, f64)]) -> Result<Arc<Self>, ShaderError> {
-        let name = source.name;
-        let shader = Shader::load(name, source.host)?;
-        let bindings = shader.bindings();
-        let entries: Vec<_> = bindings
-            .iter()
-            .map(|binding| wgpu::BindGroupLayoutEntry {
-                binding: binding.index,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer { ty: binding.ty, has_dynamic_offset: false, min_binding_size: None },
-                count: None,
-            })
-            .collect();
-        let gpu = &device.device;
-        let scope = gpu.push_error_scope(wgpu::ErrorFilter::Validation);
-        let layout = gpu.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(name), entries: &entries });
-        let pipeline_layout = gpu.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some(name),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let module = gpu
-            .create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(shader.text.into()) });
-        let pipeline = gpu.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(name),
-            layout: Some(&pipeline_layout),
-            module: &module,
-            entry_point: None,
-            compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
-            cache: None,
-        });
-        match pollster::block_on(scope.pop()) {
-            Some(error) => Err(ShaderError::Pipeline { kernel: name.into(), message: error.to_string() }),
-            None => Ok(Arc::new(Self { device: device.clone(), name, pipeline, layout, bindings })),
-        }
+        let compiled = device.compiled.get(&device.device, source.name, source.host, constants)?;
+        Ok(Arc::new(Self { device: device.clone(), name: source.name, compiled }))
     }
 
     /// Takes each binding's buffer by its name; `renamed` gives (binding, buffer) pairs where they differ.
@@ -234,7 +201,7 @@ impl Kernel {
 
     fn bind_renamed(self: &Arc<Self>, buffers: &Buffers, renamed: Vec<(String, String)>) -> Result<Bound, ShaderError> {
         let mut entries = vec![];
-        for binding in &self.bindings {
+        for binding in &self.compiled.bindings {
             let name = renamed.iter().find(|(from, _)| *from == binding.name).map_or(&binding.name, |(_, to)| to);
             let buffer = buffers
                 .by_name
@@ -242,8 +209,11 @@ impl Kernel {
                 .ok_or_else(|| ShaderError::Unbound { kernel: self.name.into(), binding: binding.name.clone() })?;
             entries.push(wgpu::BindGroupEntry { binding: binding.index, resource: buffer.as_entire_binding() });
         }
-        let group =
-            self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(self.name), layout: &self.layout, entries: &entries });
+        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(self.name),
+            layout: &self.compiled.layout,
+            entries: &entries,
+        });
         Ok(Bound { kernel: self.clone(), renamed, group, dispatches: buffers.dispatches.clone() })
     }
 }
@@ -317,7 +287,7 @@ impl Bound {
 
     fn set(&self, pass: &mut wgpu::ComputePass) {
         self.dispatches.fetch_add(1, Ordering::Relaxed);
-        pass.set_pipeline(&self.kernel.pipeline);
+        pass.set_pipeline(&self.kernel.compiled.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
     }
 }

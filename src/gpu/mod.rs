@@ -1,6 +1,7 @@
 //! The backend on the device, in f32. Kernels are declared by the file that owns their stage (`kernels!`), and what
 //! they share with the host is declared in Rust (`wgsl`).
 
+mod compiled;
 mod cwc;
 mod detection;
 mod device;
@@ -31,6 +32,8 @@ pub use stepper::GpuStepper as Stepper;
 pub use wgsl::HostModule;
 pub(crate) use wgsl::{shared_slots, shared_struct};
 
+#[cfg(test)]
+pub(crate) use compiled::CompiledKernels;
 #[cfg(test)]
 pub(crate) use device::test_device;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::cases::Random;
-use crate::gpu::{DeviceRequest, Stage, check_kernels, check_structs, test_device};
+use crate::gpu::{CompiledKernels, DeviceRequest, KernelSource, Stage, check_kernels, check_structs, test_device};
 use crate::lab::sparse::tests::{inverse_diagonal, positive, reference_product, relative, uneven};
 use crate::lab::sparse::{Bcsr, CpuWorker, Csr, Grouped, Mapping, Sell, segments, solve_on};
 
@@ -10,6 +10,20 @@ fn shaders_are_declared_and_lay_structs_out_as_the_host() {
     let kernels = [&stages.concat()[..], &[product::GROUPED]].concat();
     check_kernels(&kernels);
     assert_eq!(check_structs(&kernels), ["Lab", "LabControl"]);
+}
+
+/// Each kernel is compiled once for a device, and once more for other constants.
+#[test]
+fn kernels_are_compiled_once() {
+    let (device, kernels) = (test_device(), CompiledKernels::default());
+    let KernelSource { name, host } = product::GROUPED;
+    let compiled = |constants: &[(&str, f64)]| kernels.get(&device.device, name, host, constants);
+    let [first, again, other] = [2.0, 2.0, 3.0].map(|slots| compiled(&[("THREADS", 64.0), ("SLOTS", slots)]).unwrap());
+    assert!(Arc::ptr_eq(&first, &again) && first.pipeline != other.pipeline);
+    assert!(!Arc::ptr_eq(&first, &compiled(&[]).unwrap()));
+    for _ in 0..2 {
+        assert!(compiled(&[("NONE", 1.0)]).is_err(), "the shader has no such constant");
+    }
 }
 
 fn run(device: &Arc<Device>, record: impl FnOnce(&mut wgpu::ComputePass)) {
