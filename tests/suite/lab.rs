@@ -2,6 +2,7 @@
 //! binary uses its part of it.
 #![allow(dead_code)]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use pliant::elastic;
@@ -79,10 +80,12 @@ pub fn with_engine(model: &Arc<Model>) -> Threaded<ImplicitStepper<gpu::DeviceBa
     Threaded::implicit(model.clone(), gpu::DeviceBackend::new(device(), model).unwrap(), 1).unwrap()
 }
 
-/// One device for all tests of a process.
+/// Two devices for all tests of a process, in turn: what runs side by side does not stand in one queue.
 pub fn device() -> Arc<gpu::Device> {
-    static DEVICE: OnceLock<Arc<gpu::Device>> = OnceLock::new();
-    DEVICE.get_or_init(|| gpu::Device::open(&Default::default()).expect("tests need an adapter: install mesa-vulkan-drivers")).clone()
+    static DEVICES: [OnceLock<Arc<gpu::Device>>; 2] = [const { OnceLock::new() }; 2];
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let device = &DEVICES[ASKED.fetch_add(1, Ordering::Relaxed) % DEVICES.len()];
+    device.get_or_init(|| gpu::Device::open(&Default::default()).expect("tests need an adapter: install mesa-vulkan-drivers")).clone()
 }
 
 pub fn rubber(young_modulus: f64, poisson_ratio: f64) -> Material {
