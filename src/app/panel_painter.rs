@@ -1,8 +1,8 @@
 //! Draws the panels of a frame.
 //!
-//! `egui_wgpu` keeps their textures, and is not asked to draw: its shader chooses how to filter by a uniform, which has a
-//! software adapter filter each pixel of the window in every way that there is. A frame of panels took it four times as
-//! long.
+//! `egui_wgpu` keeps their textures, and is not asked to draw: its shader chooses how to filter by a uniform, which has
+//! a software adapter filter each pixel of the window in every way that there is. A frame of panels took it four times
+//! as long.
 
 use std::num::NonZeroU64;
 
