@@ -266,11 +266,18 @@ fn list(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The device of all tests: opened once, and there must be one.
+/// The device of a test: of two, which the threads of tests take in turn, so that what runs side by side does not stand
+/// in one queue. They are opened once, and there must be one.
 #[cfg(test)]
 pub(crate) fn test_device() -> Arc<Device> {
-    static DEVICE: std::sync::OnceLock<Arc<Device>> = std::sync::OnceLock::new();
-    DEVICE.get_or_init(|| Device::open(&DeviceRequest::default()).expect("tests need an adapter: install mesa-vulkan-drivers")).clone()
+    use std::sync::OnceLock;
+    use std::sync::atomic::AtomicUsize;
+
+    static DEVICES: [OnceLock<Arc<Device>>; 2] = [const { OnceLock::new() }; 2];
+    static N_THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static DEVICE: &'static OnceLock<Arc<Device>> = &DEVICES[N_THREADS.fetch_add(1, Ordering::Relaxed) % DEVICES.len()]);
+    let open = || Device::open(&DeviceRequest::default()).expect("tests need an adapter: install mesa-vulkan-drivers");
+    DEVICE.with(|device| device.get_or_init(open).clone())
 }
 
 #[cfg(test)]
