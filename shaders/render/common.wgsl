@@ -1,5 +1,6 @@
 // Shared by every drawing shader: the picture's uniforms and small helpers.
 #import frame
+#import noise
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> fit: Fit;
@@ -25,11 +26,6 @@ fn caster_clip(p: vec4f) -> vec4f {
 // One triangle over the whole picture.
 fn fullscreen_corner(vertex: u32) -> vec4f {
     return vec4f(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.0, 1.0);
-}
-
-// Interleaved gradient noise, 0..1, even over small neighbourhoods [Jimenez 2014].
-fn pixel_noise(pixel: vec2f) -> f32 {
-    return fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
 }
 
 // A unit vector in a direction that changes from pixel to pixel, and the turn from one point of a sunflower disc to the next.

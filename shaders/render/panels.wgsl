@@ -1,6 +1,7 @@
 // Panels: triangles of points with a colour, encoded and multiplied by its alpha, and a place in an image.
 //
 // Nothing is chosen here by a uniform: software rasterisers run both sides of an `if`, for every pixel of the window.
+#import noise
 
 @group(0) @binding(0) var<uniform> screen: vec4f; // xy: size [points]
 @group(1) @binding(0) var image: texture_2d<f32>;
@@ -18,11 +19,9 @@ fn vs_panels(@location(0) point: vec2f, @location(1) place: vec2f, @location(2) 
     return Corner(vec4f(2.0 * part.x - 1.0, 1.0 - 2.0 * part.y, 0.0, 1.0), place, color);
 }
 
-// Noise of less than half a level to either side keeps slow gradients free of bands and flat colours as they are
-// [interleaved gradient noise, Jimenez 2014].
+// Noise of less than half a level to either side keeps slow gradients free of bands and flat colours as they are.
 @fragment
 fn fs_panels(corner: Corner) -> @location(0) vec4f {
     let color = corner.color * textureSample(image, image_sampler, corner.place);
-    let noise = fract(52.9829189 * fract(dot(corner.position.xy, vec2f(0.06711056, 0.00583715)))) - 0.5;
-    return vec4f(color.rgb + 0.95 / 255.0 * noise, color.a);
+    return vec4f(color.rgb + 0.95 / 255.0 * (pixel_noise(corner.position.xy) - 0.5), color.a);
 }

@@ -1,8 +1,9 @@
 //! WGSL sources, with `#import name` lines replaced by the named file (each once).
 
 /// All files of `shaders/render`, by name.
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
     ("frame", include_str!("../../shaders/render/frame.wgsl")),
+    ("noise", include_str!("../../shaders/render/noise.wgsl")),
     ("common", include_str!("../../shaders/render/common.wgsl")),
     ("lighting", include_str!("../../shaders/render/lighting.wgsl")),
     ("parts", include_str!("../../shaders/render/parts.wgsl")),
