@@ -88,6 +88,7 @@ fn passes(stepper: &ImplicitStepper<CpuBackend>, params: &Params, n: usize) -> V
             rest,
             single: None,
             coarse: None,
+            slow: 0,
             mass: Some(model.bodies[segment.body.index()].mass),
         });
     }

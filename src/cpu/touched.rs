@@ -9,7 +9,7 @@ use crate::budget::Allowance;
 use crate::contact::driver::{Found, Limits, Next, Relinearisation};
 use crate::contact::generate::Detection;
 use crate::contact::islands::{Island, Trial};
-use crate::contact::methods::{RowSolver, cwc};
+use crate::contact::methods::{Factored, RowSolver, cwc};
 use crate::contact::{Block, Bounds, Problem, Rest, Single, contact_report, update_compliances};
 use crate::elastic::RestPoses;
 use crate::math::Vec3;
@@ -126,7 +126,7 @@ impl TouchedIslands<'_> {
                 break converged;
             }
         };
-        report.outgrown = solver.end(problem);
+        Factored { outgrown: report.outgrown, slow: report.slow } = solver.end(problem);
         report.stages.add(if contacts.is_empty() { "elastic solve" } else { "contact solve" }, clock() - start - detecting.total());
         report.stages.add("detection", detecting.total());
         report.take_progress(&progress, converged);
@@ -166,7 +166,8 @@ impl TouchedIslands<'_> {
             });
             let single = place.zip(self.rests).filter(|_| is_single).map(|(place, rests)| {
                 let (levels, coarse) = rests.coarse();
-                let system = TwoLevelSystem { layout: &levels[place].layout, coarse: coarse[place].as_ref(), matrix: &systems[k].matrix };
+                let (layout, coarse) = (&levels[place].layout, coarse[place].as_ref());
+                let system = TwoLevelSystem { layout, coarse, matrix: &systems[k].matrix, factor: None };
                 let edge_blocks = &systems[k].edge_blocks;
                 Single { system, edge_blocks, node_masses: &model.node_masses[segment.unknowns.clone()], damped: damped(step, segment) }
             });
@@ -180,7 +181,8 @@ impl TouchedIslands<'_> {
                     rotations: &systems[k].point_rotations,
                 })
             });
-            Block { segment: segment.clone(), rest, single, coarse, mass }
+            let slow = place.map_or(0, |place| step.state.slow[place]);
+            Block { segment: segment.clone(), rest, single, coarse, slow, mass }
         })
     }
 }

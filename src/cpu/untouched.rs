@@ -84,7 +84,7 @@ impl<'a> UntouchedBodies<'a> {
             let BodySystem { matrix, work, .. } = system;
             let rhs = &self.matrix.rhs()[body.nodes.clone()];
             let coarse = params.is_two_level().then_some(coarse);
-            let solved = TwoLevelSystem { layout: &levels.layout, coarse, matrix }.solve(rhs, dv, until, work);
+            let solved = TwoLevelSystem { layout: &levels.layout, coarse, matrix, factor: None }.solve(rhs, dv, until, work);
             let is_free = springs_of(self.matrix, segment).next().is_none() && !model.fixed[body.nodes.clone()].contains(&true);
             if is_free {
                 // The matrix takes a common velocity to the masses: the sum of the residual is momentum that is lost.

@@ -451,6 +451,7 @@ impl GpuStepper {
             tangled_times: vec![0.0; self.model.bodies.len()],
             proofs: vec![],
             outgrown: vec![0; self.model.bodies.len()],
+            slow: vec![0; self.model.bodies.len()],
             later_poses: vec![None; self.model.bodies.len()],
             history: History::default(),
         })

@@ -150,6 +150,7 @@ impl State {
         let mut state = self.clone();
         state.later_poses.fill(None);
         state.outgrown.fill(0);
+        state.slow.fill(0);
         state.rotations.truncate(n);
         let mut rows = &self.rotations[n..];
         for (before, after) in from.tets.iter().zip(&to.tets) {

@@ -41,6 +41,8 @@ pub struct State {
     pub proofs: Vec<InjectivityProof>,
     /// Of each deformable body, in how many steps in a row its factor for contact has said too little.
     pub outgrown: Vec<u32>,
+    /// Of each deformable body, in how many steps in a row its matrix was factored as corrections are slow without.
+    pub slow: Vec<u32>,
     /// Of each deformable body, the pose that its factor for contact is of; none where that is the rest pose.
     pub later_poses: Vec<Option<Arc<LaterPose>>>,
     pub history: History,
@@ -199,6 +201,7 @@ impl State {
             tangled_times: vec![0.0; model.bodies.len()],
             proofs: vec![],
             outgrown: vec![0; model.bodies.len()],
+            slow: vec![0; model.bodies.len()],
             later_poses: vec![None; model.bodies.len()],
             history: History::default(),
         }

@@ -47,6 +47,7 @@ fn copy(to: &mut State, from: &State, model: &Model, body: BodyRef) {
     to.tangled[place] = from.tangled[place];
     to.tangled_times[place] = from.tangled_times[place];
     to.outgrown[place] = from.outgrown[place];
+    to.slow[place] = from.slow[place];
     to.later_poses[place].clone_from(&from.later_poses[place]);
 }
 

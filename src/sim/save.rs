@@ -71,6 +71,10 @@ struct Header {
     /// from before that was counted.
     #[serde(default)]
     outgrown: Vec<u32>,
+    /// Of each deformable body, the steps in a row in which its matrix was factored for corrections; none in files from
+    /// before it was.
+    #[serde(default)]
+    slow: Vec<u32>,
     /// Deformable bodies whose factor for contact is of a later pose, ascending; none in files from before there were
     /// any.
     #[serde(default)]
@@ -155,6 +159,7 @@ impl Simulation {
             tangled: (0..state.tangled.len()).filter(|body| state.tangled[*body]).collect(),
             tangled_time_bits: tangled_times(state),
             outgrown: state.outgrown.clone(),
+            slow: state.slow.clone(),
             later_poses: (0..state.later_poses.len()).filter(|body| state.later_poses[*body].is_some()).collect(),
             step,
             pace: self.pace,
@@ -313,6 +318,7 @@ fn read_state(header: &Header, body: &[u8], model: &Model) -> Result<State, Stri
     let kinds: Option<Vec<PairKind>> =
         header.pair_kinds.iter().map(|name| PairKind::ALL.into_iter().find(|kind| kind.name() == name)).collect();
     let kinds = kinds.ok_or("it has contacts of a kind that this program does not know")?;
+    let counts = |counts: &[u32]| (0..n_bodies).map(|body| counts.get(body).copied().unwrap_or(0)).collect();
     let mut state = State {
         time: f64::from_bits(header.time_bits),
         script_delay: header.script_delay_bits.map_or(0.0, f64::from_bits),
@@ -338,7 +344,8 @@ fn read_state(header: &Header, body: &[u8], model: &Model) -> Result<State, Stri
             previous_velocities: vectors(take(3 * nodes)),
             is_smooth: take(n_bodies).iter().map(|is_smooth| *is_smooth != 0.0).collect(),
         }),
-        outgrown: (0..n_bodies).map(|body| header.outgrown.get(body).copied().unwrap_or(0)).collect(),
+        outgrown: counts(&header.outgrown),
+        slow: counts(&header.slow),
         later_poses: vec![None; n_bodies],
     };
     for body in &header.later_poses {

@@ -174,6 +174,10 @@ impl<B: Backend> ImplicitStepper<B> {
             certificate.keep(state);
             backend.commit(model, state)?;
             keep_poses(model, state, &report.outgrown);
+            for (body, steps) in state.slow.iter_mut().enumerate() {
+                let is_slow = report.slow.contains(&BodyRef::Deformable(body as u32));
+                *steps = if is_slow { steps.saturating_add(1) } else { 0 };
+            }
             Ok(())
         })?;
         let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);

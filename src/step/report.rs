@@ -59,6 +59,9 @@ pub struct StepReport {
     /// Deformable bodies whose factor for contact said too little, ascending: the next step has one of the pose at the
     /// end ([`State::later_poses`](crate::model::State)).
     pub outgrown: Vec<BodyRef>,
+    /// Deformable bodies whose matrix was factored as corrections are slow without, ascending: the next step begins with
+    /// a factor of its own ([`State::slow`](crate::model::State)).
+    pub slow: Vec<BodyRef>,
     /// Bodies that are deformed beyond what their models hold, ascending; of the steps after which that was looked at.
     pub beyond_range: Vec<BeyondRange>,
     pub contact: ContactReport,
@@ -105,7 +108,7 @@ impl StepReport {
         self.dual_iterations += other.dual_iterations;
         self.residual = self.residual.max(other.residual);
         self.converged &= other.converged;
-        self.take_outgrown(other.outgrown);
+        self.take_factored(other.outgrown, other.slow);
         for (stage, ms) in other.stages.times {
             self.stages.add(stage, ms);
         }
@@ -125,10 +128,12 @@ impl StepReport {
         }
     }
 
-    fn take_outgrown(&mut self, bodies: Vec<BodyRef>) {
-        self.outgrown.extend(bodies);
-        self.outgrown.sort_unstable();
-        self.outgrown.dedup();
+    fn take_factored(&mut self, outgrown: Vec<BodyRef>, slow: Vec<BodyRef>) {
+        for (all, bodies) in [(&mut self.outgrown, outgrown), (&mut self.slow, slow)] {
+            all.extend(bodies);
+            all.sort_unstable();
+            all.dedup();
+        }
     }
 
     /// Joins the report of the next part of the same step: work adds up, errors keep the worst, contact forces are the
@@ -153,7 +158,7 @@ impl StepReport {
         self.newton_residual = self.newton_residual.max(next.newton_residual);
         self.hanging.retain(|body| next.hanging.contains(body));
         self.tangled = next.tangled;
-        self.take_outgrown(next.outgrown);
+        self.take_factored(next.outgrown, next.slow);
         for (stage, ms) in next.stages.times {
             self.stages.add(stage, ms);
         }

@@ -11,11 +11,10 @@ mod full_space;
 mod present;
 mod single;
 
-use super::RowSolver;
 use super::secant::Secants;
 use super::warped::{self, ContactIsland};
 use super::working_set::WorkingSet;
-use crate::body::BodyRef;
+use super::{Factored, RowSolver};
 use crate::budget::CONTACT_WORK;
 use crate::contact::driver::{ACCEPTED, MAX_FAILURES, RowsSolved, Schedule};
 use crate::contact::dual;
@@ -106,9 +105,12 @@ struct BlockWork {
     /// Applications of the factor since they were last asked for, and since the beginning.
     solves: u32,
     applied: u32,
-    /// A factor of the matrix itself was sought; it is to be sought.
+    /// A factor of the matrix itself was sought; it is to be sought, as corrections are slow without one.
     is_renewed: bool,
     is_suspect: bool,
+    is_slow: bool,
+    /// Work that corrections since the beginning would not have taken with a factor of the matrix itself [bytes].
+    excess: u64,
     /// What the factor leaves out.
     secants: Secants,
     /// Corrections with the matrix in f32.
@@ -185,7 +187,8 @@ impl RowSolver for Cwc {
         self.blocks.resize_with(problem.blocks.len(), BlockWork::default);
         for block in &mut self.blocks {
             block.secants.forget();
-            (block.applied, block.growths, block.is_renewed, block.is_suspect) = (0, 0, false, false);
+            (block.applied, block.growths, block.excess) = (0, 0, 0);
+            (block.is_renewed, block.is_suspect, block.is_slow) = (false, false, false);
         }
         self.assembly.forget();
         self.present.clear();
@@ -193,10 +196,14 @@ impl RowSolver for Cwc {
         self.counted.resize(dv.len(), false);
     }
 
-    fn end(&mut self, problem: &Problem) -> Vec<BodyRef> {
+    fn end(&mut self, problem: &Problem) -> Factored {
         // Factors of single steps are large.
-        let present = self.present.drain(..).zip(problem.blocks);
-        present.filter(|(present, _)| present.is_some()).map(|(_, block)| block.segment.body).collect()
+        let present = self.present.drain(..).zip(problem.blocks).zip(&self.blocks);
+        let factored = present.filter(|((present, _), _)| present.is_some());
+        let (slow, outgrown): (Vec<_>, Vec<_>) =
+            factored.map(|((_, block), work)| (block.segment.body, work.is_slow)).partition(|(_, slow)| *slow);
+        let [slow, outgrown] = [slow, outgrown].map(|bodies| bodies.into_iter().map(|(body, _)| body).collect());
+        Factored { outgrown, slow }
     }
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], mut accuracy: f64) -> RowsSolved {
@@ -209,8 +216,11 @@ impl RowSolver for Cwc {
         }
         let before = self.failures;
         let mut present = std::mem::take(&mut self.present);
+        if self.is_first && is_single && !rows.is_empty() && present::remember(problem, &mut self.blocks) {
+            present::renew(problem, &mut self.blocks, &mut self.counted, &mut present);
+        }
         loop {
-            let blocks = present::blocks(problem.blocks, &present);
+            let blocks = present::blocks(problem.blocks, &present, &self.blocks);
             let problem_now = Problem { blocks: &blocks, ..*problem };
             let n_rows = self.working_set.begin(problem, rows, dv, accuracy);
             if self.is_first && problem.bounds.gives_up && self.working_set.is_too_much(n_rows) {

@@ -20,6 +20,15 @@ use crate::body::BodyRef;
 use crate::math::Vec3;
 use crate::model::ContactMethod;
 
+/// The deformable bodies whose matrices were factored in a solve, ascending.
+#[derive(Debug, Default)]
+pub struct Factored {
+    /// Their factors said too little.
+    pub outgrown: Vec<BodyRef>,
+    /// Corrections were slow without a factor of the matrix.
+    pub slow: Vec<BodyRef>,
+}
+
 /// A method of contact: solves given rows.
 pub trait RowSolver: Send {
     /// How fine rows are solved that may still change.
@@ -30,10 +39,9 @@ pub trait RowSolver: Send {
     /// The solve of another problem begins, at the velocity change `dv`.
     fn begin(&mut self, problem: &Problem, dv: &[Vec3]);
 
-    /// That solve is over: what only it needs goes. Returns the deformable bodies whose factors said too little, so that
-    /// their matrices were factored, ascending.
-    fn end(&mut self, _: &Problem) -> Vec<BodyRef> {
-        vec![]
+    /// That solve is over: what only it needs goes.
+    fn end(&mut self, _: &Problem) -> Factored {
+        Factored::default()
     }
 
     /// Finds the forces of `rows` and the velocity changes `dv`, from those that they hold; gaps and slip to `accuracy`

@@ -159,6 +159,7 @@ impl Parts {
             rest: Some(Rest { factor, columns, rotations: NodeRotations::All(&self.rotations) }),
             single: None,
             coarse: None,
+            slow: 0,
             mass: None,
         };
         self.segments.iter().zip(self.rests.iter().map(|(factor, columns)| (factor, columns))).map(block).collect()

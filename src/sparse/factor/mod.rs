@@ -43,7 +43,7 @@ use super::Pattern;
 use super::lanes::{Entries, PADDING};
 use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
-use crate::memory::Pages;
+use crate::memory::{Pages, Pool};
 use order::Tree;
 use panel::Panel;
 use sweep::Solve;
@@ -120,7 +120,7 @@ impl RestFactor {
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
         let all = tree.blocks.iter().map(front::work).sum();
-        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all };
+        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all, idle: Pool::default() };
         let starts = panel::starts(&tree);
         let mut entries = Pages::zeros(starts[tree.blocks.len()]);
         front::eliminate(&matrix, &tree, &starts, &mut entries)?;
@@ -129,6 +129,11 @@ impl RestFactor {
 
     fn panel(&self, block: usize) -> Panel<'_> {
         Panel::new(&self.tree.blocks[block], &self.entries[self.starts[block]..self.starts[block + 1]])
+    }
+
+    /// Work of making a factor of the same order [bytes]: as long as one product of numbers takes, two bytes are read.
+    pub fn work_of_making(&self) -> u64 {
+        2 * 27 * self.tree.blocks.iter().map(front::work).sum::<u64>()
     }
 
     pub fn n_nodes(&self) -> usize {

@@ -11,7 +11,7 @@ use crate::math::Vec3;
 use crate::memory::Pages;
 use crate::sparse::coarse::Coarse;
 use crate::sparse::sell::{HEIGHT, Node, Product, Slice, slice_nodes, unslice};
-use crate::sparse::{FactorWork, Solved, Until, dot};
+use crate::sparse::{FactorWork, RestFactor, Solved, Until, dot};
 
 /// The fewest chunks of slices that are worth waking another thread for.
 const FEWEST_CHUNKS: usize = 8;
@@ -23,6 +23,8 @@ pub struct TwoLevelSystem<'a> {
     pub layout: &'a Layout,
     pub coarse: Option<&'a Coarse>,
     pub matrix: &'a TwoLevel,
+    /// A factor of the matrix itself, where there is one: corrections have that as their preconditioner.
+    pub factor: Option<&'a RestFactor>,
 }
 
 /// The vectors of a solve; memory is kept.
@@ -45,6 +47,8 @@ pub struct TwoLevelWork {
     moments: Vec<Trilinear>,
     motions: Vec<Trilinear>,
     factor: FactorWork,
+    /// A residual and its correction by the factor of the matrix itself, by the nodes of the body.
+    by_nodes: [Vec<Vec3>; 2],
 }
 
 /// What a correction came to.
@@ -124,7 +128,10 @@ impl TwoLevelSystem<'_> {
         let mut done = Corrected::default();
         let (mut rho, mut bound) = (0.0, enough.left);
         loop {
-            let rho_new = fine + work.correct_coarsely(self);
+            let rho_new = match self.factor {
+                Some(factor) => work.correct_by(self.layout, factor),
+                None => fine + work.correct_coarsely(self),
+            };
             let beta = if done.iterations == 0 { 0.0 } else { rho_new / rho };
             rho = rho_new;
             done.left = work.turn_direction(self.layout, beta);
@@ -254,7 +261,7 @@ impl TwoLevelWork {
 
     /// The coarse correction c of the residual, none without a coarse factor; returns r.P c.
     fn correct_coarsely(&mut self, system: &TwoLevelSystem) -> f64 {
-        let TwoLevelSystem { layout, coarse: Some(coarse), matrix: TwoLevel { rotations, .. } } = *system else { return 0.0 };
+        let TwoLevelSystem { layout, coarse: Some(coarse), matrix: TwoLevel { rotations, .. }, .. } = *system else { return 0.0 };
         let Self { r, coarse_residual, coarse_correction, moments, motions, factor, .. } = self;
         let (fractions, r) = (&layout.sliced_fractions[..], &r[..]);
         (&mut moments[..], &layout.cells).into_par_iter().with_min_len(FEWEST_CHUNKS * 8).for_each(|(moments, slices)| {
@@ -278,6 +285,25 @@ impl TwoLevelWork {
             });
             to_polynomial(motion);
         }
+        product
+    }
+
+    /// z = F^-1 r with a factor; returns r.z. The motions of the coarse correction are zero, as they are when corrections
+    /// begin.
+    fn correct_by(&mut self, layout: &Layout, factor: &RestFactor) -> f64 {
+        unslice(&self.r, &mut self.rows);
+        let [mut residual, mut correction] = std::mem::take(&mut self.by_nodes);
+        residual.clear();
+        residual.extend(layout.places.iter().map(|place| {
+            let [x, y, z, _] = self.rows.get(*place as usize).copied().unwrap_or_default();
+            Vec3::new(x.into(), y.into(), z.into())
+        }));
+        correction.resize(residual.len(), Vec3::zeros());
+        factor.solve(&residual, &mut correction, &mut self.factor);
+        self.take(layout, &correction);
+        slice_nodes(&self.rows, &mut self.z);
+        let product = dot(&residual, &correction);
+        self.by_nodes = [residual, correction];
         product
     }
 

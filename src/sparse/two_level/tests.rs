@@ -19,7 +19,7 @@ struct Turned {
 
 impl Turned {
     fn system(&self, coarse: bool) -> TwoLevelSystem<'_> {
-        TwoLevelSystem { layout: &self.layout, coarse: coarse.then_some(&self.coarse), matrix: &self.matrix }
+        TwoLevelSystem { layout: &self.layout, coarse: coarse.then_some(&self.coarse), matrix: &self.matrix, factor: None }
     }
 }
 

@@ -5,6 +5,11 @@
 //! problem takes much more than twice as long as with the better of the two. It lasts as long as the problem; the next
 //! step begins with a factor of the pose that this one ends in, which is kept as long as it serves
 //! ([`State::later_poses`](crate::model::State)).
+//!
+//! Corrections of two levels know nothing of bending: in a sheet of one layer of cells they take some fifty iterations a
+//! pass, and with a factor of the matrix one. Where one would have paid by now it is made.
+//! As the matrix of a sheet that bends is another one in each step, the next steps begin with one of their own
+//! ([`State::slow`](crate::model::State)); no pose is kept.
 
 use std::borrow::Cow;
 
@@ -13,7 +18,7 @@ use super::correction::SLOW;
 use crate::contact::{Block, Constraint, Problem, Rest, Single};
 use crate::elastic::NodeRotations;
 use crate::math::Mat3;
-use crate::sparse::{Columns, RestFactor, SingleBlock};
+use crate::sparse::{Columns, RestFactor, SingleBlock, TwoLevelSystem};
 
 /// Applications of a factor that take as long as to make one: of a factor that stays in the cache, and of a larger one.
 const PRICES: [u32; 2] = [100, 45];
@@ -23,6 +28,11 @@ const CACHED: usize = 8 << 20;
 /// one may do so when the last digits of forces come.
 const GROWTHS: u32 = 3;
 
+/// After so many steps that began with a factor corrections are tried without one again, and go on so if they take no
+/// more than this part of a factor.
+const TRIED: u32 = 8;
+const FORGONE: u64 = 4;
+
 /// The factor of the matrix of one body as it is in the step, and its compliance.
 #[derive(Debug)]
 pub struct Present {
@@ -30,16 +40,18 @@ pub struct Present {
     columns: Columns,
 }
 
-/// The blocks, those that have a present factor with that.
-pub fn blocks<'a>(blocks: &'a [Block<'a>], present: &'a [Option<Present>]) -> Cow<'a, [Block<'a>]> {
+/// The blocks, those that have a present factor with that, where they are slow for corrections as well.
+pub fn blocks<'a>(blocks: &'a [Block<'a>], present: &'a [Option<Present>], work: &[BlockWork]) -> Cow<'a, [Block<'a>]> {
     if present.iter().all(Option::is_none) {
         return Cow::Borrowed(blocks);
     }
-    let with = |(block, present): (&Block<'a>, &'a Option<Present>)| {
+    let with = |((block, present), work): ((&Block<'a>, &'a Option<Present>), &BlockWork)| {
         let rest = present.as_ref().map(|Present { factor, columns }| Rest { factor, columns, rotations: NodeRotations::None });
-        Block { rest: rest.or(block.rest), ..block.clone() }
+        let factor = present.as_ref().filter(|_| work.is_slow).map(|present| &present.factor);
+        let single = block.single.map(|single| Single { system: TwoLevelSystem { factor, ..single.system }, ..single });
+        Block { rest: rest.or(block.rest), single, ..block.clone() }
     };
-    blocks.iter().zip(present).map(with).collect()
+    blocks.iter().zip(present).zip(work).map(with).collect()
 }
 
 /// Whether the matrix of a body is to be factored.
@@ -70,6 +82,39 @@ pub fn suspect(problem: &Problem, contact: &Constraint, work: &mut [BlockWork]) 
     any
 }
 
+/// Suspects the bodies whose corrections were slow in the last step; false if there are none.
+pub fn remember(problem: &Problem, work: &mut [BlockWork]) -> bool {
+    suspect_slow(problem, work, |block, _| block.slow % TRIED != 0)
+}
+
+/// Counts the work of a correction [bytes], less that of two solves with a factor in its place.
+pub fn count_correction(work_done: u64, block: &Block, work: &mut BlockWork) {
+    let solves = block.rest.as_ref().map_or(0, |rest| 2 * 2 * rest.factor.memory() as u64);
+    work.excess += work_done.saturating_sub(solves);
+}
+
+/// Suspects the bodies for whose corrections a factor would have paid; false if there are none.
+pub fn suspect_corrections(problem: &Problem, work: &mut [BlockWork]) -> bool {
+    let is_slow = |block: &Block, work: &BlockWork| {
+        let enough = |rest: &Rest| rest.factor.work_of_making() / if block.slow > 0 { FORGONE } else { 1 };
+        block.rest.as_ref().is_some_and(|rest| work.excess >= enough(rest))
+    };
+    suspect_slow(problem, work, is_slow)
+}
+
+fn suspect_slow(problem: &Problem, work: &mut [BlockWork], is_slow: impl Fn(&Block, &BlockWork) -> bool) -> bool {
+    let mut any = false;
+    for (block, work) in problem.blocks.iter().zip(work) {
+        if block.single.is_some() && !work.is_renewed && is_slow(block, work) {
+            work.is_slow = true;
+            let is_affordable = work_of(problem, block, work).is_some();
+            (work.is_slow, work.is_suspect) = (is_affordable, is_affordable);
+            any |= is_affordable;
+        }
+    }
+    any
+}
+
 /// Factors the matrices of bodies whose passes contract slowly, where the solve has not ended; false if there is none.
 /// `counted`: whether the columns of unknowns were counted.
 pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], present: &mut Vec<Option<Present>>) -> bool {
@@ -91,11 +136,11 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
     any
 }
 
-/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded. Counted as dear as the
-/// dearer of the two: a budget is kept rather than used up.
+/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded. Where it is not told by
+/// its products it is counted as dear as the dearer of the two: a budget is kept rather than used up.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
-    let cost = u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64;
+    let cost = if work.is_slow { rest.factor.work_of_making() } else { u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64 };
     (problem.allowance.left() > 2 * cost).then_some(cost)
 }
 

@@ -13,7 +13,7 @@ use crate::contact::methods::working_set;
 use crate::contact::problem::restore_momentum;
 use crate::contact::{Block, Constraint, NaturalError, Problem, Scale, Single};
 use crate::math::Vec3;
-use crate::sparse::{Corrected, Enough, dot};
+use crate::sparse::{Corrected, Enough, TwoLevelSystem, dot};
 
 /// A pass after which others follow corrects velocities to this part of what it begins with: W~ leaves as much.
 const PART: f64 = 0.05;
@@ -137,6 +137,9 @@ impl Cwc {
                     return true;
                 }
                 continue;
+            }
+            if present::suspect_corrections(problem, block_work) {
+                break;
             }
             let grown = working_set.grow(problem, rows, n_rows, dv, tolerance);
             if grown > n_rows || !is_assembled {
@@ -271,7 +274,9 @@ impl Cwc {
 /// Corrects the velocity changes `dv` of a body under its load.
 fn correct(problem: &Problem, block: &Block, load: &[Vec3], dv: &mut [Vec3], enough: Enough, work: &mut BlockWork) -> Corrected {
     if let Some(Single { system, .. }) = block.single {
-        return system.correct(enough, dv, &mut work.single);
+        let corrected = system.correct(enough, dv, &mut work.single);
+        present::count_correction(u64::from(corrected.iterations) * iteration_work(&system), block, work);
+        return corrected;
     }
     // The block diagonal of a rigid body is its matrix.
     let inverses = &problem.system.a.inverse_diagonals[block.segment.unknowns.clone()];
@@ -360,11 +365,15 @@ fn keep_momentum(problem: &Problem, load: &[Vec3], dv: &mut [Vec3]) {
     }
 }
 
-/// Work of an iteration of the corrections of all bodies [bytes]: vectors and coarse factors come to as much as the
-/// matrices.
+/// Work of an iteration of the corrections of all bodies [bytes].
 fn correction_work(problem: &Problem) -> u64 {
-    let memories = problem.blocks.iter().filter_map(|block| block.single).map(|single| single.system.layout.matrix_memory());
-    2 * memories.sum::<usize>() as u64
+    problem.blocks.iter().filter_map(|block| block.single).map(|single| iteration_work(&single.system)).sum()
+}
+
+/// The same of one body: vectors and coarse factors come to as much as the matrix, or a factor of that is read twice.
+fn iteration_work(system: &TwoLevelSystem) -> u64 {
+    let matrix = system.layout.matrix_memory();
+    (matrix + system.factor.map_or(matrix, |factor| 2 * factor.memory())) as u64
 }
 
 /// Consecutive blocks with their memory and their parts of two vectors.

@@ -109,6 +109,7 @@ fn difference(boxes: Boxes, turns: [Mat3; 2], nodes_turn: [Mat3; 2]) -> ([f64; 2
             segment: Segment { body: BodyRef::Deformable(body), start: unknowns.start, unknowns },
             single: None,
             coarse: None,
+            slow: 0,
             mass: None,
         })
         .collect();
