@@ -15,6 +15,7 @@ pub mod plastic;
 mod proofs;
 mod recovery;
 mod sessions;
+mod slow_bodies;
 mod values;
 
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use super::*;
 use crate::body::BodyRef;
 use crate::cancel::CancelToken;
 use crate::math::Quat;
-use crate::sparse::{Coarse, Operator, Segment, Solved, System, Until, conjugate_gradient, dot, elastic_box};
+use crate::sparse::{Coarse, Operator, RestFactor, Segment, Solved, System, Until, conjugate_gradient, dot, elastic_box};
 
 /// The matrix of a box whose nodes are turned by R, R A R^T, in f64 and for the two-level solver, with and without a
 /// spring.
@@ -130,6 +130,34 @@ fn corrections_go_on_from_what_is_left() {
     for node in [0, 5, 100, 998, 999] {
         let (single, double) = (case.matrix.inverse_diagonal(&case.layout, node), case.a.inverse_diagonals[node]);
         assert!((single - double).amax() <= 1e-5 * double.amax(), "{single} {double}");
+    }
+}
+
+#[test]
+fn a_factor_of_the_matrix_corrects_at_once() {
+    let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
+    let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    // The factor does not know of the spring.
+    for (springs, most) in [(vec![], 2), (vec![RankOne { nodes, weights, factor: 30.0 }], 4)] {
+        let case = turned(100, springs);
+        let n = case.fixed.len();
+        let positions: Vec<Vec3> = (0..n).map(|i| Vec3::new((i % 10) as f64, (i / 10 % 10) as f64, (i / 100) as f64)).collect();
+        let factor = RestFactor::new(&case.pattern, &case.a.blocks, &(0..n), &case.fixed, &positions).unwrap();
+        let load: Vec<Vec3> = (0..n).map(|i| Vec3::new((0.3 * i as f64).sin(), 1.0, 0.3) * if i < 100 { 0.0 } else { 1.0 }).collect();
+        let found = [None, Some(&factor)].map(|factor| {
+            let (system, mut work) = (TwoLevelSystem { factor, ..case.system(true) }, TwoLevelWork::default());
+            let mut x = vec![Vec3::zeros(); n];
+            system.begin_corrections(&load, &x, &mut work);
+            let first = system.correct(Enough { left: 0.0, part: 1e-5, iterations: 200, cancel: CancelToken::never() }, &mut x, &mut work);
+            // It goes on from what is left, as the other does.
+            system.add_load(&load, &mut work);
+            let second = system.correct(Enough { left: 0.0, part: 1e-5, iterations: 200, cancel: CancelToken::never() }, &mut x, &mut work);
+            (x, first, second)
+        });
+        let [(two_level, slow, _), (direct, first, second)] = &found;
+        assert!(first.iterations <= most && second.iterations <= most && slow.iterations > 4 * most, "{slow:?} {first:?} {second:?}");
+        let off = direct.iter().zip(two_level).map(|(a, b)| (a - b).amax()).fold(0.0, f64::max);
+        assert!(off < 1e-4 * direct.iter().map(Vec3::amax).fold(0.0, f64::max), "{off:e}");
     }
 }
 
