@@ -198,12 +198,13 @@ impl RowSolver for Cwc {
 
     fn end(&mut self, problem: &Problem) -> Factored {
         // Factors of single steps are large.
-        let present = self.present.drain(..).zip(problem.blocks).zip(&self.blocks);
-        let factored = present.filter(|((present, _), _)| present.is_some());
-        let (slow, outgrown): (Vec<_>, Vec<_>) =
-            factored.map(|((_, block), work)| (block.segment.body, work.is_slow)).partition(|(_, slow)| *slow);
-        let [slow, outgrown] = [slow, outgrown].map(|bodies| bodies.into_iter().map(|(body, _)| body).collect());
-        Factored { outgrown, slow }
+        let mut factored = Factored::default();
+        for ((_, block), work) in self.present.drain(..).zip(problem.blocks).zip(&self.blocks).filter(|((present, _), _)| present.is_some())
+        {
+            let bodies = if work.is_slow { &mut factored.slow } else { &mut factored.outgrown };
+            bodies.push(block.segment.body);
+        }
+        factored
     }
 
     fn solve_rows(&mut self, problem: &Problem, rows: &mut [Constraint], dv: &mut [Vec3], mut accuracy: f64) -> RowsSolved {
@@ -216,7 +217,7 @@ impl RowSolver for Cwc {
         }
         let before = self.failures;
         let mut present = std::mem::take(&mut self.present);
-        if self.is_first && is_single && !rows.is_empty() && present::remember(problem, &mut self.blocks) {
+        if self.is_first && is_single && !rows.is_empty() && present::recall(problem, &mut self.blocks) {
             present::renew(problem, &mut self.blocks, &mut self.counted, &mut present);
         }
         loop {

@@ -17,7 +17,7 @@ use crate::sparse::Pattern;
 /// Triangles up to this size are factored entry by entry.
 const SMALL: usize = 24;
 
-/// Entries of such that are worked on together.
+/// Their loops begin at multiples of so many entries.
 const LANES: usize = 8;
 
 /// Columns of a matrix that are worked on together.
@@ -273,8 +273,8 @@ fn small_inverse_of_factor(a: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveD
     Ok(a)
 }
 
-/// L^-1 of the first `n` columns of a, whose lower triangle is read, by columns; loops begin where a register does, zeros
-/// and all.
+/// L^-1 of the first `n` columns of a, whose lower triangle is read, by columns; loops begin where a register does,
+/// zeros and all.
 struct SmallInverse<'a> {
     n: usize,
     a: &'a [[f64; SMALL]; SMALL],

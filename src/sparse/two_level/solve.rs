@@ -288,8 +288,8 @@ impl TwoLevelWork {
         product
     }
 
-    /// z = F^-1 r with a factor; returns r.z. The motions of the coarse correction are zero, as they are when corrections
-    /// begin.
+    /// z = F^-1 r with a factor; returns r.z. The motions of the coarse correction are zero, as they are when
+    /// corrections begin.
     fn correct_by(&mut self, layout: &Layout, factor: &RestFactor) -> f64 {
         unslice(&self.r, &mut self.rows);
         let [mut residual, mut correction] = std::mem::take(&mut self.by_nodes);

@@ -6,10 +6,10 @@
 //! step begins with a factor of the pose that this one ends in, which is kept as long as it serves
 //! ([`State::later_poses`](crate::model::State)).
 //!
-//! Corrections of two levels know nothing of bending: in a sheet of one layer of cells they take some fifty iterations a
-//! pass, and with a factor of the matrix one. Where one would have paid by now it is made.
-//! As the matrix of a sheet that bends is another one in each step, the next steps begin with one of their own
-//! ([`State::slow`](crate::model::State)); no pose is kept.
+//! Corrections of two levels know nothing of bending: in a sheet of one layer of cells they take some fifty iterations
+//! each, and one with a factor of the matrix. Where that would have paid by now it is made. As a sheet that bends has
+//! another matrix in each step, the next steps begin with a factor of their own ([`State::slow`](crate::model::State));
+//! no pose is kept.
 
 use std::borrow::Cow;
 
@@ -83,7 +83,7 @@ pub fn suspect(problem: &Problem, contact: &Constraint, work: &mut [BlockWork]) 
 }
 
 /// Suspects the bodies whose corrections were slow in the last step; false if there are none.
-pub fn remember(problem: &Problem, work: &mut [BlockWork]) -> bool {
+pub fn recall(problem: &Problem, work: &mut [BlockWork]) -> bool {
     suspect_slow(problem, work, |block, _| block.slow % TRIED != 0)
 }
 
@@ -136,7 +136,7 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
     any
 }
 
-/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded. Where it is not told by
+/// Work of factoring the matrix of a body [bytes], if it was not sought yet and can be afforded. Unless it is told by
 /// its products it is counted as dear as the dearer of the two: a budget is kept rather than used up.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
