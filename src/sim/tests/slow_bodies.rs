@@ -1,5 +1,5 @@
-//! Bodies whose corrections are slow without a factor of the matrix of the step: in how many steps in a row they were is
-//! part of the state, so that a run goes on to the same bits wherever it goes on from.
+//! Bodies whose corrections are slow without a factor of the matrix of the step: in how many steps in a row they were
+//! is part of the state, so that a run goes on to the same bits wherever it goes on from.
 
 use super::*;
 

@@ -3,25 +3,20 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nalgebra::{DMatrix, DMatrixViewMut, Dyn, MatrixView, VecStorage};
-use pulp::{Arch, Simd, WithSimd};
+use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
 
 use super::order::{Block, Tree};
 use super::{NotPositiveDefinite, panel};
 use crate::cancel::CancelToken;
 use crate::math::Mat3;
-use crate::memory::Pool;
 use crate::sparse::Pattern;
 
 /// Triangles up to this size are factored entry by entry.
 const SMALL: usize = 24;
 
-/// Their loops begin at multiples of so many entries.
-const LANES: usize = 8;
-
 /// Columns of a matrix that are worked on together.
-const COLUMNS: usize = 48;
+const COLUMNS: usize = 96;
 
 /// Blocks with fewer nodes before them are left to one thread.
 const PARALLEL: usize = 200;
@@ -38,8 +33,6 @@ pub struct Matrix<'a> {
     pub done: AtomicU64,
     /// Products of all blocks.
     pub all: u64,
-    /// Memory of dense matrices.
-    pub idle: Pool<Vec<f64>>,
 }
 
 impl Matrix<'_> {
@@ -48,17 +41,6 @@ impl Matrix<'_> {
         let done = work(block);
         let before = self.done.fetch_add(done, Ordering::Relaxed);
         self.cancel.reached((before + done) as f32 / self.all as f32);
-    }
-
-    fn zeros(&self, n_rows: usize, n_columns: usize) -> DMatrix<f64> {
-        let mut entries = self.idle.take().unwrap_or_default();
-        entries.clear();
-        entries.resize(n_rows * n_columns, 0.0);
-        DMatrix::from_data(VecStorage::new(Dyn(n_rows), Dyn(n_columns), entries))
-    }
-
-    fn put(&self, dense: DMatrix<f64>) {
-        self.idle.put(dense.data.into());
     }
 
     fn check_cancelled(&self) -> Result<(), NotPositiveDefinite> {
@@ -97,25 +79,25 @@ fn subtree(matrix: &Matrix, tree: &Tree, starts: &[usize], root: usize, entries:
     } else {
         of_children.into_par_iter().map(below).collect::<Result<_, _>>()?
     };
-    let mut front = Front::new(matrix, block);
+    let mut front = Front::new(block);
     front.add_matrix(matrix, tree, block);
     for (child, left) in block.children.iter().zip(below) {
         front.add_left(block, &tree.blocks[*child].later, &left);
-        matrix.put(left);
     }
     let Front { own, coupling, mut later } = front;
     let inverse = inverse_of_factor(own, matrix)?;
     matrix.check_cancelled()?;
     // L21 = A21 L11^-T, then A22 - L21 L21^T and L21 L11^-1; of triangles only what is not zero.
     let (n, m) = (inverse.nrows(), later.nrows());
-    let mut lower = matrix.zeros(m, n);
+    let mut lower = DMatrix::zeros(m, n);
     by_columns(&mut lower, |columns, mut lower| {
-        lower.gemm(1.0, &coupling.columns(0, columns.end), &transposed(&inverse, columns.clone(), columns.end), 0.0);
+        let inverse = inverse.view((columns.start, 0), (columns.len(), columns.end)).transpose();
+        lower.gemm(1.0, &coupling.columns(0, columns.end), &inverse, 0.0);
     });
     matrix.check_cancelled()?;
     by_columns(&mut later, |columns, mut later| {
         let mut below = later.rows_mut(columns.start, m - columns.start);
-        below.gemm(-1.0, &lower.rows(columns.start, m - columns.start), &transposed(&lower, columns, n), 1.0);
+        below.gemm(-1.0, &lower.rows(columns.start, m - columns.start), &lower.rows(columns.start, columns.len()).transpose(), 1.0);
     });
     matrix.check_cancelled()?;
     let mut coupling = coupling;
@@ -124,15 +106,8 @@ fn subtree(matrix: &Matrix, tree: &Tree, starts: &[usize], root: usize, entries:
         coupling.gemm(1.0, &lower.columns(columns.start, rest), &inverse.view((columns.start, columns.start), (rest, columns.len())), 0.0);
     });
     panel::fill(block, entries, &inverse, &coupling);
-    [inverse, lower, coupling].into_iter().for_each(|dense| matrix.put(dense));
     matrix.tell(block);
     Ok(later)
-}
-
-/// The transpose of the first `n_columns` entries of some rows.
-fn transposed(matrix: &DMatrix<f64>, rows: Range<usize>, n_columns: usize) -> MatrixView<'_, f64, Dyn, Dyn, Dyn, Dyn> {
-    let entries = matrix.as_slice().get(rows.start..).unwrap_or_default();
-    MatrixView::from_slice_with_strides_generic(entries, Dyn(n_columns), Dyn(rows.len()), Dyn(matrix.nrows()), Dyn(1))
 }
 
 /// Does `work` on groups of columns, side by side where there are many.
@@ -162,9 +137,9 @@ struct Front {
 }
 
 impl Front {
-    fn new(matrix: &Matrix, block: &Block) -> Self {
+    fn new(block: &Block) -> Self {
         let (n, m) = (3 * block.own.len(), 3 * block.later.len());
-        Self { own: matrix.zeros(n, n), coupling: matrix.zeros(m, n), later: matrix.zeros(m, m) }
+        Self { own: DMatrix::zeros(n, n), coupling: DMatrix::zeros(m, n), later: DMatrix::zeros(m, m) }
     }
 
     fn add_matrix(&mut self, matrix: &Matrix, tree: &Tree, block: &Block) {
@@ -200,33 +175,17 @@ impl Front {
             n_own + at
         });
         let places: Vec<usize> = places.collect();
-        // Nodes that follow each other here and there, none of them on both sides of the own ones' end.
-        let runs = places.chunk_by(|a, b| *b == a + 1 && *b != n_own);
-        let mut first = 0;
-        let runs: Vec<Range<usize>> = runs
-            .map(|run| {
-                first += run.len();
-                first - run.len()..first
-            })
-            .collect();
         for (c, column) in places.iter().enumerate() {
-            let since = runs.partition_point(|run| run.end <= c);
-            for run in &runs[since..] {
-                let rows = run.start.max(c)..run.end;
-                let row = places[rows.start];
-                let (target, row, column) = if row < n_own {
-                    (&mut self.own, row, *column)
+            for (r, row) in places.iter().enumerate().skip(c) {
+                let (target, row, column) = if *row < n_own {
+                    (&mut self.own, *row, *column)
                 } else if *column < n_own {
-                    (&mut self.coupling, row - n_own, *column)
+                    (&mut self.coupling, *row - n_own, *column)
                 } else {
-                    (&mut self.later, row - n_own, *column - n_own)
+                    (&mut self.later, *row - n_own, *column - n_own)
                 };
-                for axis in 0..3 {
-                    let to = 3 * row + (3 * column + axis) * target.nrows();
-                    let from = 3 * rows.start + (3 * c + axis) * left.nrows();
-                    let target = &mut target.as_mut_slice()[to..to + 3 * rows.len()];
-                    target.iter_mut().zip(&left.as_slice()[from..]).for_each(|(target, left)| *target += left);
-                }
+                let mut target = target.fixed_view_mut::<3, 3>(3 * row, 3 * column);
+                target += left.fixed_view::<3, 3>(3 * r, 3 * c);
             }
         }
     }
@@ -242,78 +201,35 @@ fn inverse_of_factor(mut a: DMatrix<f64>, matrix: &Matrix) -> Result<DMatrix<f64
     let half = n / 2;
     let rest = n - half;
     let first = inverse_of_factor(a.view((0, 0), (half, half)).into_owned(), matrix)?;
-    let mut coupling = matrix.zeros(rest, half);
-    coupling.gemm(1.0, &a.view((half, 0), (rest, half)), &transposed(&first, 0..half, half), 0.0);
-    let mut second = a.view((half, half), (rest, rest)).into_owned();
-    second.gemm(-1.0, &coupling, &transposed(&coupling, 0..rest, half), 1.0);
+    let coupling = a.view((half, 0), (rest, half)) * first.transpose();
+    let mut second = a.view_mut((half, half), (rest, rest)).into_owned();
+    second.gemm(-1.0, &coupling, &coupling.transpose(), 1.0);
     let second = inverse_of_factor(second, matrix)?;
-    let mut product = matrix.zeros(rest, half);
-    product.gemm(1.0, &second, &coupling, 0.0);
-    for (c, mut column) in a.column_iter_mut().enumerate() {
-        let (above, below) = column.as_mut_slice().split_at_mut(half);
-        if c < half {
-            above.copy_from_slice(first.column(c).as_slice());
-        } else {
-            above.fill(0.0);
-            below.copy_from_slice(second.column(c - half).as_slice());
-        }
-    }
-    a.view_mut((half, 0), (rest, half)).gemm(-1.0, &product, &first, 0.0);
-    [first, coupling, second, product].into_iter().for_each(|dense| matrix.put(dense));
+    a.fill(0.0);
+    a.view_mut((half, 0), (rest, half)).gemm(-1.0, &(&second * coupling), &first, 0.0);
+    a.view_mut((0, 0), (half, half)).copy_from(&first);
+    a.view_mut((half, half), (rest, rest)).copy_from(&second);
     Ok(a)
 }
 
-fn small_inverse_of_factor(a: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveDefinite> {
-    let n = a.nrows();
-    let mut columns = [[0.0; SMALL]; SMALL];
-    columns.iter_mut().zip(a.column_iter()).for_each(|(to, from)| to[..n].copy_from_slice(from.as_slice()));
-    let inverse = Arch::new().dispatch(SmallInverse { n, a: &columns })?;
-    let mut a = a;
-    a.column_iter_mut().zip(&inverse).for_each(|(mut to, from)| to.copy_from_slice(&from[..n]));
-    Ok(a)
-}
-
-/// L^-1 of the first `n` columns of a, whose lower triangle is read, by columns; loops begin where a register does,
-/// zeros and all.
-struct SmallInverse<'a> {
-    n: usize,
-    a: &'a [[f64; SMALL]; SMALL],
-}
-
-impl WithSimd for SmallInverse<'_> {
-    type Output = Result<[[f64; SMALL]; SMALL], NotPositiveDefinite>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let Self { n, a } = self;
-        let mut l = [[0.0; SMALL]; SMALL];
-        for j in 0..n {
-            let mut sums = [0.0; SMALL];
-            let since = j / LANES * LANES;
-            for column in &l[..j] {
-                let factor = column[j];
-                sums[since..].iter_mut().zip(&column[since..]).for_each(|(sum, entry)| *sum += entry * factor);
-            }
-            let square = a[j][j] - sums[j];
-            if square.is_nan() || square <= 0.0 {
+fn small_inverse_of_factor(mut l: DMatrix<f64>) -> Result<DMatrix<f64>, NotPositiveDefinite> {
+    let n = l.nrows();
+    for j in 0..n {
+        for i in j..n {
+            let sum = l[(i, j)] - (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum::<f64>();
+            if i == j && (sum.is_nan() || sum <= 0.0) {
                 return Err(NotPositiveDefinite);
             }
-            let pivot = square.sqrt();
-            for i in since..SMALL {
-                l[j][i] = (a[j][i] - sums[i]) / pivot;
-            }
-            l[j][since..j].fill(0.0);
-            l[j][j] = pivot;
+            l[(i, j)] = if i == j { sum.sqrt() } else { sum / l[(j, j)] };
         }
-        let mut inverse = [[0.0; SMALL]; SMALL];
-        for (j, x) in inverse[..n].iter_mut().enumerate() {
-            let mut sums = [0.0; SMALL];
-            for k in j..n {
-                let (factor, since) = (if k == j { 1.0 } else { -sums[k] } / l[k][k], k / LANES * LANES);
-                sums[since..].iter_mut().zip(&l[k][since..]).for_each(|(sum, entry)| *sum += entry * factor);
-                x[k] = factor;
-            }
-        }
-        Ok(inverse)
     }
+    let mut inverse = DMatrix::zeros(n, n);
+    for j in 0..n {
+        inverse[(j, j)] = 1.0 / l[(j, j)];
+        for i in j + 1..n {
+            let sum: f64 = (j..i).map(|k| l[(i, k)] * inverse[(k, j)]).sum();
+            inverse[(i, j)] = -sum / l[(i, i)];
+        }
+    }
+    Ok(inverse)
 }

@@ -43,7 +43,7 @@ use super::Pattern;
 use super::lanes::{Entries, PADDING};
 use crate::cancel::CancelToken;
 use crate::math::{Mat3, Vec3};
-use crate::memory::{Pages, Pool};
+use crate::memory::Pages;
 use order::Tree;
 use panel::Panel;
 use sweep::Solve;
@@ -120,7 +120,7 @@ impl RestFactor {
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
         let all = tree.blocks.iter().map(front::work).sum();
-        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all, idle: Pool::default() };
+        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all };
         let starts = panel::starts(&tree);
         let mut entries = Pages::zeros(starts[tree.blocks.len()]);
         front::eliminate(&matrix, &tree, &starts, &mut entries)?;

@@ -36,13 +36,10 @@ pub fn fill(block: &Block, entries: &mut [f32], own: &DMatrix<f64>, later: &DMat
     let stride = stride(block);
     let (own_rows, later_rows) = entries.split_at_mut(stride * own.nrows());
     for (rows, matrix) in [(own_rows, own), (later_rows, later)] {
-        let n_rows = matrix.nrows();
         for first in (0..matrix.ncols()).step_by(COLUMNS) {
-            let n_columns = COLUMNS.min(matrix.ncols() - first);
-            let columns = &matrix.as_slice()[first * n_rows..][..n_columns * n_rows];
+            let columns = first..matrix.ncols().min(first + COLUMNS);
             for (r, row) in rows.chunks_exact_mut(stride.max(1)).enumerate() {
-                let entries = columns[r..].iter().step_by(n_rows);
-                row[first..first + n_columns].iter_mut().zip(entries).for_each(|(to, from)| *to = *from as f32);
+                row[columns.clone()].iter_mut().zip(columns.clone()).for_each(|(entry, c)| *entry = matrix[(r, c)] as f32);
             }
         }
     }
