@@ -67,7 +67,7 @@ pub struct Block<'a> {
     pub single: Option<Single<'a>>,
     /// Of a deformable body: fields that it mostly moves by, for methods that use them.
     pub coarse: Option<CoarseField<'a>>,
-    /// Of a deformable body, in how many steps in a row its matrix was factored for its corrections
+    /// Of a deformable body, in how many steps in a row its corrections were slow without a factor of the matrix
     /// ([`State::slow`](crate::model::State)).
     pub slow: u32,
     /// What the block of A makes of a common velocity of all its nodes [kg]; none where there is no such number (held

@@ -41,7 +41,7 @@ pub struct State {
     pub proofs: Vec<InjectivityProof>,
     /// Of each deformable body, in how many steps in a row its factor for contact has said too little.
     pub outgrown: Vec<u32>,
-    /// Of each deformable body, in how many steps in a row its matrix was factored as corrections are slow without.
+    /// Of each deformable body, in how many steps in a row its corrections were slow without a factor of the matrix.
     pub slow: Vec<u32>,
     /// Of each deformable body, the pose that its factor for contact is of; none where that is the rest pose.
     pub later_poses: Vec<Option<Arc<LaterPose>>>,

@@ -199,10 +199,14 @@ impl RowSolver for Cwc {
     fn end(&mut self, problem: &Problem) -> Factored {
         // Factors of single steps are large.
         let mut factored = Factored::default();
-        for ((_, block), work) in self.present.drain(..).zip(problem.blocks).zip(&self.blocks).filter(|((present, _), _)| present.is_some())
-        {
-            let bodies = if work.is_slow { &mut factored.slow } else { &mut factored.outgrown };
-            bodies.push(block.segment.body);
+        self.present.resize_with(problem.blocks.len(), || None);
+        for ((present, block), work) in self.present.drain(..).zip(problem.blocks).zip(&self.blocks) {
+            let (is_made, is_refused) = (present.is_some(), work.is_renewed && present.is_none());
+            if work.is_slow && !is_refused {
+                factored.slow.push(block.segment.body);
+            } else if is_made {
+                factored.outgrown.push(block.segment.body);
+            }
         }
         factored
     }

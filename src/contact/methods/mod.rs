@@ -20,7 +20,7 @@ use crate::body::BodyRef;
 use crate::math::Vec3;
 use crate::model::ContactMethod;
 
-/// The deformable bodies whose matrices were factored in a solve, ascending.
+/// The deformable bodies that needed a factor of their matrices in a solve, ascending.
 #[derive(Debug, Default)]
 pub struct Factored {
     /// Their factors said too little.

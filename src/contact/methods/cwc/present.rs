@@ -106,10 +106,10 @@ fn suspect_slow(problem: &Problem, work: &mut [BlockWork], is_slow: impl Fn(&Blo
     let mut any = false;
     for (block, work) in problem.blocks.iter().zip(work) {
         if block.single.is_some() && !work.is_renewed && is_slow(block, work) {
+            // Where there is no room for it any more the next step begins with it.
             work.is_slow = true;
-            let is_affordable = work_of(problem, block, work).is_some();
-            (work.is_slow, work.is_suspect) = (is_affordable, is_affordable);
-            any |= is_affordable;
+            work.is_suspect = work_of(problem, block, work).is_some();
+            any |= work.is_suspect;
         }
     }
     any
@@ -140,8 +140,15 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
 /// its products it is counted as dear as the dearer of the two: a budget is kept rather than used up.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
-    let cost = if work.is_slow { rest.factor.work_of_making() } else { u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64 };
-    (problem.allowance.left() > 2 * cost).then_some(cost)
+    let made = rest.factor.work_of_making();
+    let (cost, room) = match work.is_slow {
+        true => (made, made + made / FORGONE),
+        false => {
+            let dearest = u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64;
+            (dearest, 2 * dearest)
+        }
+    };
+    (problem.allowance.left() > room).then_some(cost)
 }
 
 /// The blocks of the rows of a body, in f64.
