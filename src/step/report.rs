@@ -59,8 +59,8 @@ pub struct StepReport {
     /// Deformable bodies whose factor for contact said too little, ascending: the next step has one of the pose at the
     /// end ([`State::later_poses`](crate::model::State)).
     pub outgrown: Vec<BodyRef>,
-    /// Deformable bodies whose corrections are slow without a factor of the matrix, ascending: the next step begins with
-    /// one of its own ([`State::slow`](crate::model::State)).
+    /// Deformable bodies whose corrections are slow without a factor of the matrix, ascending: the next step begins
+    /// with one of its own ([`State::slow`](crate::model::State)).
     pub slow: Vec<BodyRef>,
     /// Bodies that are deformed beyond what their models hold, ascending; of the steps after which that was looked at.
     pub beyond_range: Vec<BeyondRange>,
