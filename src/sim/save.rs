@@ -71,8 +71,8 @@ struct Header {
     /// from before that was counted.
     #[serde(default)]
     outgrown: Vec<u32>,
-    /// Of each deformable body, the steps in a row in which its matrix was factored for corrections; none in files from
-    /// before it was.
+    /// Of each deformable body, the steps in a row in which its corrections were slow; none in files from before that
+    /// was counted.
     #[serde(default)]
     slow: Vec<u32>,
     /// Deformable bodies whose factor for contact is of a later pose, ascending; none in files from before there were

@@ -174,10 +174,7 @@ impl<B: Backend> ImplicitStepper<B> {
             certificate.keep(state);
             backend.commit(model, state)?;
             keep_poses(model, state, &report.outgrown);
-            for (body, steps) in state.slow.iter_mut().enumerate() {
-                let is_slow = report.slow.contains(&BodyRef::Deformable(body as u32));
-                *steps = if is_slow { steps.saturating_add(1) } else { 0 };
-            }
+            count_slow(state, &report.slow);
             Ok(())
         })?;
         let bodies = self.state.tangled.iter().enumerate().filter(|(_, is_tangled)| **is_tangled);
@@ -437,7 +434,7 @@ fn keep_poses(model: &Model, state: &mut State, outgrown: &[BodyRef]) {
     for body in 0..model.bodies.len() {
         // What is tangled has another matrix than its materials tell.
         let is_outgrown = outgrown.contains(&BodyRef::Deformable(body as u32)) && !state.tangled[body];
-        state.outgrown[body] = if is_outgrown { state.outgrown[body].saturating_add(1) } else { 0 };
+        state.outgrown[body] = in_a_row(state.outgrown[body], is_outgrown);
         let is_posed = state.later_poses[body].is_some();
         let may_begin = || state.outgrown[body] >= LASTING && n_posed + n_nodes(body) <= MOST_POSED;
         if is_outgrown && (is_posed || may_begin()) {
@@ -445,6 +442,18 @@ fn keep_poses(model: &Model, state: &mut State, outgrown: &[BodyRef]) {
             state.later_poses[body] = Some(Arc::new(LaterPose::of(model, state, body)));
         }
     }
+}
+
+/// Counts the steps in a row in which corrections of a body were slow.
+fn count_slow(state: &mut State, slow: &[BodyRef]) {
+    for (body, steps) in state.slow.iter_mut().enumerate() {
+        *steps = in_a_row(*steps, slow.contains(&BodyRef::Deformable(body as u32)));
+    }
+}
+
+/// How many steps in a row it is after another one, in which it `is_so` or not.
+fn in_a_row(steps: u32, is_so: bool) -> u32 {
+    if is_so { steps.saturating_add(1) } else { 0 }
 }
 
 impl<B: Backend> Stepper for ImplicitStepper<B> {

@@ -62,6 +62,8 @@ pub struct RestFactor {
     /// Of all panels, in the order in which a solve reads them.
     entries: Pages<f32>,
     n_nodes: usize,
+    /// Products of blocks that making it takes.
+    products: u64,
 }
 
 /// Memory of solves, kept between calls.
@@ -119,12 +121,12 @@ impl RestFactor {
         first: usize,
         cancel: &CancelToken,
     ) -> Result<Self, NotPositiveDefinite> {
-        let all = tree.blocks.iter().map(front::work).sum();
-        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all };
+        let products = tree.blocks.iter().map(front::work).sum();
+        let matrix = front::Matrix { pattern, blocks, first, cancel, done: AtomicU64::new(0), all: products };
         let starts = panel::starts(&tree);
         let mut entries = Pages::zeros(starts[tree.blocks.len()]);
         front::eliminate(&matrix, &tree, &starts, &mut entries)?;
-        Ok(Self { n_nodes: tree.places.len(), tree, starts, entries })
+        Ok(Self { n_nodes: tree.places.len(), tree, starts, entries, products })
     }
 
     fn panel(&self, block: usize) -> Panel<'_> {
@@ -133,7 +135,7 @@ impl RestFactor {
 
     /// Work of making a factor of the same order [bytes]: as long as one product of numbers takes, two bytes are read.
     pub fn work_of_making(&self) -> u64 {
-        2 * 27 * self.tree.blocks.iter().map(front::work).sum::<u64>()
+        2 * 27 * self.products
     }
 
     pub fn n_nodes(&self) -> usize {

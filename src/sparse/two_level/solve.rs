@@ -180,11 +180,7 @@ impl TwoLevelWork {
 
     /// Hands the x of each node of the body to `add`; zero at fixed nodes.
     fn add_to(&mut self, layout: &Layout, x: &mut [Vec3], mut add: impl FnMut(&mut Vec3, Vec3)) {
-        unslice(&self.x, &mut self.rows);
-        for (x, place) in x.iter_mut().zip(&layout.places) {
-            let row = self.rows.get(*place as usize).copied().unwrap_or_default();
-            add(x, Vec3::new(row[0].into(), row[1].into(), row[2].into()));
-        }
+        x.iter_mut().zip(of_nodes(&self.x, &mut self.rows, layout)).for_each(|(x, found)| add(x, found));
     }
 
     /// q = A x and r = b, before the first [`update`](Self::update), by 1: it takes x in p, and r = b - A x.
@@ -291,13 +287,9 @@ impl TwoLevelWork {
     /// z = F^-1 r with a factor; returns r.z. The motions of the coarse correction are zero, as they are when
     /// corrections begin.
     fn correct_by(&mut self, layout: &Layout, factor: &RestFactor) -> f64 {
-        unslice(&self.r, &mut self.rows);
         let [mut residual, mut correction] = std::mem::take(&mut self.by_nodes);
         residual.clear();
-        residual.extend(layout.places.iter().map(|place| {
-            let [x, y, z, _] = self.rows.get(*place as usize).copied().unwrap_or_default();
-            Vec3::new(x.into(), y.into(), z.into())
-        }));
+        residual.extend(of_nodes(&self.r, &mut self.rows, layout));
         correction.resize(residual.len(), Vec3::zeros());
         factor.solve(&residual, &mut correction, &mut self.factor);
         self.take(layout, &correction);
@@ -320,4 +312,14 @@ impl TwoLevelWork {
         );
         parts.iter().fold(0.0, |largest, part| if part[0] <= largest { largest } else { part[0] })
     }
+}
+
+/// A vector by the nodes of the body; zero at fixed ones. `rows`: memory.
+fn of_nodes<'a>(vector: &[Slice], rows: &'a mut [Node], layout: &'a Layout) -> impl Iterator<Item = Vec3> + 'a {
+    unslice(vector, rows);
+    let rows = &*rows;
+    layout.places.iter().map(|place| {
+        let [x, y, z, _] = rows.get(*place as usize).copied().unwrap_or_default();
+        Vec3::new(x.into(), y.into(), z.into())
+    })
 }

@@ -93,18 +93,21 @@ fn the_true_residual_meets_the_tolerance_in_few_iterations() {
 
 #[test]
 fn springs_are_part_of_the_matrix() {
-    let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
-    let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let case = turned(100, vec![RankOne { nodes, weights, factor: 30.0 }]);
+    let case = turned(100, vec![spring()]);
     let (outcome, residual, load) = solved(&case, |_| Vec3::zeros(), 1e-4);
     assert!(outcome.converged && residual < 1.1e-4 * load, "{outcome:?} {residual} {load}");
 }
 
-#[test]
-fn corrections_go_on_from_what_is_left() {
+/// One that pulls at a corner.
+fn spring() -> RankOne {
     let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
     let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let case = turned(100, vec![RankOne { nodes, weights, factor: 30.0 }]);
+    RankOne { nodes, weights, factor: 30.0 }
+}
+
+#[test]
+fn corrections_go_on_from_what_is_left() {
+    let case = turned(100, vec![spring()]);
     let n = case.fixed.len();
     let load = |k: f64| (0..n).map(|i| Vec3::new((k * i as f64).sin(), 1.0, k) * if i < 100 { 0.0 } else { 1.0 }).collect::<Vec<_>>();
     let (first, change) = (load(0.3), load(2.1));
@@ -135,10 +138,8 @@ fn corrections_go_on_from_what_is_left() {
 
 #[test]
 fn a_factor_of_the_matrix_corrects_at_once() {
-    let nodes = [999, 998, 997, 989, 5, 0, 0, 0, 0, 0, 0, 0];
-    let weights = [0.4, 0.3, 0.2, 0.05, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     // The factor does not know of the spring.
-    for (springs, most) in [(vec![], 2), (vec![RankOne { nodes, weights, factor: 30.0 }], 4)] {
+    for (springs, most) in [(vec![], 2), (vec![spring()], 4)] {
         let case = turned(100, springs);
         let n = case.fixed.len();
         let positions: Vec<Vec3> = (0..n).map(|i| Vec3::new((i % 10) as f64, (i / 10 % 10) as f64, (i / 100) as f64)).collect();
@@ -148,10 +149,11 @@ fn a_factor_of_the_matrix_corrects_at_once() {
             let (system, mut work) = (TwoLevelSystem { factor, ..case.system(true) }, TwoLevelWork::default());
             let mut x = vec![Vec3::zeros(); n];
             system.begin_corrections(&load, &x, &mut work);
-            let first = system.correct(Enough { left: 0.0, part: 1e-5, iterations: 200, cancel: CancelToken::never() }, &mut x, &mut work);
+            let enough = Enough { left: 0.0, part: 1e-5, iterations: 200, cancel: CancelToken::never() };
+            let first = system.correct(enough, &mut x, &mut work);
             // It goes on from what is left, as the other does.
             system.add_load(&load, &mut work);
-            let second = system.correct(Enough { left: 0.0, part: 1e-5, iterations: 200, cancel: CancelToken::never() }, &mut x, &mut work);
+            let second = system.correct(enough, &mut x, &mut work);
             (x, first, second)
         });
         let [(two_level, slow, _), (direct, first, second)] = &found;

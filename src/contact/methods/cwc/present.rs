@@ -29,7 +29,7 @@ const CACHED: usize = 8 << 20;
 const GROWTHS: u32 = 3;
 
 /// After so many steps that began with a factor corrections are tried without one again, and go on so if they take no
-/// more than this part of a factor.
+/// more than this part of a factor. As much is to be left for solving where a factor is made.
 const TRIED: u32 = 8;
 const FORGONE: u64 = 4;
 
@@ -140,14 +140,8 @@ pub fn renew(problem: &Problem, work: &mut [BlockWork], counted: &mut [bool], pr
 /// its products it is counted as dear as the dearer of the two: a budget is kept rather than used up.
 fn work_of(problem: &Problem, block: &Block, work: &BlockWork) -> Option<u64> {
     let rest = block.rest.as_ref().filter(|_| !work.is_renewed)?;
-    let made = rest.factor.work_of_making();
-    let (cost, room) = match work.is_slow {
-        true => (made, made + made / FORGONE),
-        false => {
-            let dearest = u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64;
-            (dearest, 2 * dearest)
-        }
-    };
+    let (told, dearest) = (rest.factor.work_of_making(), u64::from(PRICES[0]) * 2 * rest.factor.memory() as u64);
+    let (cost, room) = if work.is_slow { (told, told + told / FORGONE) } else { (dearest, 2 * dearest) };
     (problem.allowance.left() > room).then_some(cost)
 }
 
