@@ -17,7 +17,9 @@
 //!
 //! It follows from  A w = r + J^T (p - p0)  and  S (p - z + m) + u = 0,  with the motions  u = u0 + J w + C (p - p0)
 //! at p. These are exact, whatever the factor leaves, and tell for nothing how far p is from the laws. What the factor
-//! leaves is the residual of the next pass. It is A itself that the forces are found with, so there is nothing to be
+//! leaves is the residual of the next pass. Forces that are handed over lie in their cones, and bodies have the momentum
+//! that those give: what p lacks for that is little in each row, but of thousands it sums up, and moves a body further
+//! than any of them is wrong. So rows are good when they are so with what is handed over. It is A itself that the forces are found with, so there is nothing to be
 //! learnt, and bodies that are far from their rest pose are like others.
 
 mod splitting;
@@ -33,7 +35,7 @@ use crate::contact::methods::warped;
 use crate::contact::{Block, Constraint, Problem};
 use crate::math::{Mat3, Vec3};
 use crate::sparse::dot;
-use splitting::{Iterates, Pass, Passed, Splitting};
+use splitting::{Enough, Iterates, Pass, Passed, Splitting};
 
 /// S of the first rows of a problem, in units of the scales of the contacts.
 pub(super) const SHIFT: f64 = 0.05;
@@ -196,7 +198,7 @@ impl Cwc {
             outcome.residual = dot(r, r).sqrt();
             let is_rough = std::mem::take(is_first);
             let (mut asked, mut improved) = (accuracy, 0);
-            let is_enough = |passed: &Passed| {
+            let enough = |passed: &Passed| {
                 if is_rough {
                     asked = accuracy.max(ROUGH * passed.moves);
                 }
@@ -204,9 +206,9 @@ impl Cwc {
                 // What is still, and within the accuracy, is not improved.
                 let is_still = passed.iterations == 1 && passed.left < elastic_part(problem, asked);
                 let aim = if is_still || improved > IMPROVEMENTS { asked } else { FINEST / ACCEPTED * asked };
-                passed.error < aim
+                Enough { error: aim, handed_over: asked }
             };
-            let passed = now.pass(&Pass { problem, contacts, laws, residual: r }, dv, p, &mut iterates, is_enough);
+            let passed = now.pass(&Pass { problem, contacts, laws, residual: r }, dv, p, &mut iterates, enough);
             outcome.passes += 1;
             outcome.iterations += passed.iterations;
             outcome.dual_iterations += passed.iterations;

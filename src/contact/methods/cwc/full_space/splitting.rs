@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::keep_all_momentum;
+use crate::contact::driver::ACCEPTED;
 use crate::contact::methods::cwc::correction::largest;
 use crate::contact::{Constraint, Law, Problem, Scale};
 use crate::math::{Mat3, Vec3};
@@ -42,8 +44,9 @@ pub struct Iterates {
     projected: Vec<Vec3>,
     multipliers: Vec<Vec3>,
     load: Vec<Vec3>,
-    /// w [m/s].
+    /// w, and what bodies are moved by where they keep the momentum of forces in their cones [m/s].
     change: Vec<Vec3>,
+    kept: Vec<Vec3>,
     factor: FactorWork,
 }
 
@@ -67,6 +70,13 @@ pub struct Passed {
     pub moves: f64,
     /// The same of the first iteration, in which only the residual moves them.
     pub left: f64,
+}
+
+/// Largest natural maps [m] with which a pass ends: at its forces, and at those that are handed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough {
+    pub error: f64,
+    pub handed_over: f64,
 }
 
 impl Splitting {
@@ -113,17 +123,21 @@ impl Splitting {
 
     /// Work of an iteration [bytes]: factor and rows are read twice.
     pub fn work(&self) -> u64 {
-        2 * (self.factor.memory() + size_of_val(&*self.rows.entries)) as u64
+        2 * self.factor.memory() as u64 + self.rows_work()
     }
 
-    /// Iterations from `p` and `dv`, until `is_enough` says so; takes both on to what was found, if that is finite.
+    fn rows_work(&self) -> u64 {
+        2 * size_of_val(&*self.rows.entries) as u64
+    }
+
+    /// Iterations from `p` and `dv`, until it is as `enough` says; takes both on to what was found, if that is finite.
     pub fn pass(
         &mut self,
         pass: &Pass,
         dv: &mut [Vec3],
         p: &mut [Vec3],
         at: &mut Iterates,
-        mut is_enough: impl FnMut(&Passed) -> bool,
+        mut enough: impl FnMut(&Passed) -> Enough,
     ) -> Passed {
         let Pass { problem, contacts, .. } = *pass;
         at.begin(problem, contacts, &self.shifts, dv, p);
@@ -136,7 +150,8 @@ impl Splitting {
             if passed.iterations == 1 {
                 passed.left = passed.moves;
             }
-            if is_enough(&passed) {
+            let wanted = enough(&passed);
+            if passed.error < wanted.error && self.error_handed_over(pass, p, at) < wanted.handed_over {
                 break;
             }
             let ratio = primal / dual;
@@ -185,6 +200,34 @@ impl Splitting {
         }
         // The sum tells of what a maximum hides.
         [if f64::is_finite(sum) { error } else { f64::INFINITY }, primal.sqrt(), dual.sqrt()]
+    }
+
+    /// With the forces in their cones, and the bodies at the momentum that these give: how far rows overlap, at most, or
+    /// [`ACCEPTED`] of the largest natural map, if that is more [m].
+    fn error_handed_over(&self, pass: &Pass, p: &[Vec3], at: &mut Iterates) -> f64 {
+        let Pass { problem, laws, .. } = *pass;
+        problem.allowance.spend(self.rows_work());
+        let Iterates { free, found, change, load, kept, .. } = at;
+        let in_cone = |k: usize| laws[k].project(&found[k], &Vec3::zeros(), 0.0, &self.scales[k]);
+        load.fill(Vec3::zeros());
+        for k in 0..p.len() {
+            let lacked = in_cone(k) - found[k];
+            if lacked != Vec3::zeros() {
+                self.rows.row(k).iter().for_each(|(place, a)| load[*place as usize] += a.tr_mul(&lacked));
+            }
+        }
+        problem.system.clear_fixed(load);
+        kept.clear();
+        kept.resize(load.len(), Vec3::zeros());
+        keep_all_momentum(problem, load, kept);
+        let error = |k: usize| {
+            let (law, force) = (&laws[k], in_cone(k));
+            let moved: Vec3 = self.rows.row(k).iter().map(|(place, a)| a * (change[*place as usize] + kept[*place as usize])).sum();
+            let motion = free[k] + moved + law.compliance().component_mul(&(force - p[k]));
+            let error = ACCEPTED * law.error(&force, &motion, &self.scales[k]).max();
+            if law.is_unilateral() { error.max(-motion.x) } else { error }
+        };
+        (0..p.len()).map(error).fold(0.0, f64::max)
     }
 
     /// t of a row.
