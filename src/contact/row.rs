@@ -82,6 +82,11 @@ impl Row {
         self.frame.row(0).transpose()
     }
 
+    /// Whether it moves with a rigid body that turns: then its points go on arcs, which the row does not know.
+    pub fn is_curved(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry, JacobianEntry::Angular { .. }))
+    }
+
     /// `dt C H a` for a vector `a` by unknowns of the model.
     pub fn apply(&self, a: impl Fn(usize) -> Vec3, dt: f64) -> Vec3 {
         self.frame * self.entries.iter().map(|e| e.apply(&a(e.unknown()))).sum::<Vec3>() * dt

@@ -338,11 +338,15 @@ impl<'a> Detection<'a> {
                 // are found to do so.
                 aside <= -found.gap
             } else {
-                contact.is_active() && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
+                // Where a rigid body turns otherwise than it did, all its rows foresee a wrong gap, by as much as it has
+                // turned squared: were only those renewed that carry, others would come to carry one after the other.
+                let matters = contact.is_active() || contact.row.is_curved();
+                matters && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
             };
             if is_stale {
-                let gap = found.gap;
-                gap_error = gap_error.max(self.gap_error(self.renew(contact, found, moved), gap));
+                let (gap, counts) = (found.gap, found.gap <= 0.0 || contact.is_active());
+                let changed = self.renew(contact, found, moved);
+                gap_error = gap_error.max(self.gap_error(changed && counts, gap));
                 settling.extend(contact.point().filter(|point| gap <= 0.0 && point.life.goes_to_and_fro()).map(|point| point.pair));
             }
             true
