@@ -338,8 +338,8 @@ impl<'a> Detection<'a> {
                 // are found to do so.
                 aside <= -found.gap
             } else {
-                // Where a rigid body turns otherwise than it did, all its rows foresee a wrong gap, by as much as it has
-                // turned squared: were only those renewed that carry, others would come to carry one after the other.
+                // Where a rigid body turns otherwise than it did, all its rows foresee wrong gaps, by as much as it has
+                // turned squared: were those renewed alone that carry, one after the other would come to carry.
                 let matters = contact.is_active() || contact.row.is_curved();
                 matters && life.wants_renewal(found.gap, || self.predicted_gap(contact, moved), self.tolerance)
             };

@@ -131,9 +131,9 @@ impl RowLife {
         self.origin == Origin::Warm && aside > MAX_ASIDE * tolerance
     }
 
-    /// Whether a row whose features have the gap `gap` > 0 at the end is renewed, if it matters: if the gap is wide and not
-    /// as wide as predicted. One that stays wider than predicted (edges that are nearly parallel) is left to the next
-    /// step, which begins from there.
+    /// Whether a row whose features have the gap `gap` > 0 at the end is renewed, if it matters: if the gap is wide and
+    /// not as wide as predicted. One that stays wider than predicted (edges that are nearly parallel) is left to the
+    /// next step, which begins from there.
     pub fn wants_renewal(&self, gap: f64, predicted_gap: impl FnOnce() -> f64, tolerance: f64) -> bool {
         let follows = self.origin != Origin::Frozen && matches!(self.damping, Damping::Following { left: 1.. });
         follows && gap >= tolerance && (gap - predicted_gap()).abs() >= PREDICTION_TOLERANCE * tolerance

@@ -7,7 +7,7 @@ use crate::cancel::CancelToken;
 use crate::contact::driver::ACCEPTED;
 use crate::contact::methods::anticipation::Anticipation;
 use crate::contact::methods::{cwc, nodal};
-use crate::contact::problem::{forces, laws};
+use crate::contact::problem::laws;
 use crate::contact::{Block, Bounds, Constraint, ContactPoint, JacobianEntry, Problem, Rest, Row, Scale, Source, Status};
 use crate::elastic::NodeRotations;
 use crate::geometry::tangents;
@@ -287,40 +287,6 @@ fn with_friction_all_solvers_give_nearly_the_same_velocities() {
         let difference = largest_difference(&solved(&stack, solver).0, &reference);
         assert!(difference < 1e-3 * scale, "{solver:?}: {difference} m/s of {scale} m/s");
     }
-}
-
-/// What the forces of many rows lack, each by little, sums up: a body with the momentum of those that are handed over
-/// would go through what each of them holds.
-#[test]
-fn gaps_hold_with_the_momentum_of_the_forces_that_are_handed_over() {
-    const COPIES: u32 = 40;
-    let mut stack = stack(0.5);
-    let is_contact = |c: &&Constraint| c.law.is_unilateral();
-    let copies = (0..COPIES).flat_map(|_| stack.contacts.iter().filter(is_contact).cloned());
-    stack.contacts = copies.collect();
-    let parts = Parts::new(&stack);
-    let mass = |block: &Block| stack.rhs[block.segment.places()].iter().sum::<Vec3>().y / (-9.81 * DT);
-    let blocks: Vec<Block> = parts.blocks().into_iter().map(|block| Block { mass: Some(mass(&block)), ..block }).collect();
-    let problem = parts.problem(&stack, &blocks, 1e-4);
-    let bounds = Bounds { elastic_tolerance: 0.04 * problem.tolerance, ..problem.bounds };
-    let (problem, accuracy) = (Problem { bounds, ..problem }, ACCEPTED * problem.tolerance);
-    let (mut contacts, mut dv) = (stack.contacts.clone(), vec![Vec3::zeros(); stack.rhs.len()]);
-    let mut method = Solver::FullSpace.boxed();
-    method.begin(&problem, &dv);
-    // The first solve may be rough.
-    let found = [(); 2].map(|()| method.solve_rows(&problem, &mut contacts, &mut dv, accuracy));
-    assert!(found[1].settled);
-    let gap = contacts.iter().map(|c| problem.motion(c, &c.force_on_first(), &dv).x).fold(f64::INFINITY, f64::min);
-    let mut momentum = stack.rhs.clone();
-    problem.spread_all(&contacts, &forces(&contacts), 1.0, &mut momentum);
-    for block in &blocks {
-        let places = block.segment.places();
-        let [given, own] = [&momentum, &dv].map(|vector| vector[places.clone()].iter().sum::<Vec3>());
-        let own = own * (mass(block) / places.len() as f64);
-        println!("momentum {own:?} of {given:?}");
-    }
-    println!("gaps from {gap:.2e} m, in {} iterations", found[1].iterations);
-    assert!(gap > -accuracy, "{gap} m");
 }
 
 #[test]

@@ -17,10 +17,12 @@
 //!
 //! It follows from  A w = r + J^T (p - p0)  and  S (p - z + m) + u = 0,  with the motions  u = u0 + J w + C (p - p0)
 //! at p. These are exact, whatever the factor leaves, and tell for nothing how far p is from the laws. What the factor
-//! leaves is the residual of the next pass. Forces that are handed over lie in their cones, and bodies have the momentum
-//! that those give: what p lacks for that is little in each row, but of thousands it sums up, and moves a body further
-//! than any of them is wrong. So rows are good when they are so with what is handed over. It is A itself that the forces are found with, so there is nothing to be
+//! leaves is the residual of the next pass. It is A itself that the forces are found with, so there is nothing to be
 //! learnt, and bodies that are far from their rest pose are like others.
+//!
+//! Forces that are handed over lie in their cones, and bodies have the momentum that those give: what p lacks for that
+//! is little in each row, but of thousands it sums up, and moves a body further than any of them is wrong. So rows are
+//! good when they are so with what is handed over.
 
 mod splitting;
 

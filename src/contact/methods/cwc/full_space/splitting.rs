@@ -202,8 +202,8 @@ impl Splitting {
         [if f64::is_finite(sum) { error } else { f64::INFINITY }, primal.sqrt(), dual.sqrt()]
     }
 
-    /// With the forces in their cones, and the bodies at the momentum that these give: how far rows overlap, at most, or
-    /// [`ACCEPTED`] of the largest natural map, if that is more [m].
+    /// With the forces in their cones, and the bodies at the momentum that these give: how far rows overlap, at most,
+    /// or [`ACCEPTED`] of the largest natural map, if that is more [m].
     fn error_handed_over(&self, pass: &Pass, p: &[Vec3], at: &mut Iterates) -> f64 {
         let Pass { problem, laws, .. } = *pass;
         problem.allowance.spend(self.rows_work());
