@@ -44,7 +44,7 @@ pub struct Iterates {
     projected: Vec<Vec3>,
     multipliers: Vec<Vec3>,
     load: Vec<Vec3>,
-    /// w, and what bodies are moved by where they keep the momentum of forces in their cones [m/s].
+    /// w, and what it is where bodies have the momentum of forces in their cones [m/s].
     change: Vec<Vec3>,
     kept: Vec<Vec3>,
     factor: FactorWork,
@@ -72,7 +72,7 @@ pub struct Passed {
     pub left: f64,
 }
 
-/// Largest natural maps [m] with which a pass ends: at its forces, and at those that are handed over.
+/// With less than this a pass ends: the largest natural map at its forces, and the error of what is handed over [m].
 #[derive(Clone, Copy, Debug)]
 pub struct Enough {
     pub error: f64,
@@ -116,9 +116,12 @@ impl Splitting {
 
     /// Brings forces that are a little outside of their cones into them.
     pub fn project(&self, laws: &[Law], p: &mut [Vec3]) {
-        for ((p, law), scale) in p.iter_mut().zip(laws).zip(&self.scales) {
-            *p = law.project(p, &Vec3::zeros(), 0.0, scale);
-        }
+        p.iter_mut().enumerate().for_each(|(k, p)| *p = self.in_cone(k, &laws[k], p));
+    }
+
+    /// The force of a row in its cone.
+    fn in_cone(&self, k: usize, law: &Law, p: &Vec3) -> Vec3 {
+        law.project(p, &Vec3::zeros(), 0.0, &self.scales[k])
     }
 
     /// Work of an iteration [bytes]: factor and rows are read twice.
@@ -179,20 +182,20 @@ impl Splitting {
         at.load.extend_from_slice(residual);
         for k in 0..p.len() {
             let pull = self.pull(k, &p[k], at).component_mul(&self.inverses[k]);
-            self.rows.row(k).iter().for_each(|(place, a)| at.load[*place as usize] += a.tr_mul(&pull));
+            self.rows.spread(k, &pull, &mut at.load);
         }
         self.factor.solve(&at.load, &mut at.change, &mut at.factor);
         let (mut error, mut sum, mut primal, mut dual) = (0.0f64, 0.0, 0.0, 0.0);
         for k in 0..p.len() {
             let (law, scale) = (&laws[k], &self.scales[k]);
-            let moved: Vec3 = self.rows.row(k).iter().map(|(place, a)| a * at.change[*place as usize]).sum();
+            let moved = self.rows.motion(k, &at.change);
             let change = (self.pull(k, &p[k], at) - moved).component_mul(&self.inverses[k]);
             let found = p[k] + change;
             let motion = at.free[k] + moved + law.compliance().component_mul(&change);
             let of_row = law.error(&found, &motion, scale).max();
             (error, sum) = (error.max(of_row), sum + of_row);
             let next = found + at.multipliers[k];
-            let projected = law.project(&next, &Vec3::zeros(), 0.0, scale);
+            let projected = self.in_cone(k, law, &next);
             let lengths = Vec3::new(scale.normal, scale.tangential, scale.tangential);
             primal += (found - projected).component_mul(&lengths).norm_squared();
             dual += (projected - at.projected[k]).component_mul(&self.shifts[k]).norm_squared();
@@ -208,22 +211,19 @@ impl Splitting {
         let Pass { problem, laws, .. } = *pass;
         problem.allowance.spend(self.rows_work());
         let Iterates { free, found, change, load, kept, .. } = at;
-        let in_cone = |k: usize| laws[k].project(&found[k], &Vec3::zeros(), 0.0, &self.scales[k]);
         load.fill(Vec3::zeros());
-        for k in 0..p.len() {
-            let lacked = in_cone(k) - found[k];
+        for (k, found) in found.iter().enumerate() {
+            let lacked = self.in_cone(k, &laws[k], found) - found;
             if lacked != Vec3::zeros() {
-                self.rows.row(k).iter().for_each(|(place, a)| load[*place as usize] += a.tr_mul(&lacked));
+                self.rows.spread(k, &lacked, load);
             }
         }
         problem.system.clear_fixed(load);
-        kept.clear();
-        kept.resize(load.len(), Vec3::zeros());
+        kept.clone_from(change);
         keep_all_momentum(problem, load, kept);
         let error = |k: usize| {
-            let (law, force) = (&laws[k], in_cone(k));
-            let moved: Vec3 = self.rows.row(k).iter().map(|(place, a)| a * (change[*place as usize] + kept[*place as usize])).sum();
-            let motion = free[k] + moved + law.compliance().component_mul(&(force - p[k]));
+            let (law, force) = (&laws[k], self.in_cone(k, &laws[k], &found[k]));
+            let motion = free[k] + self.rows.motion(k, kept) + law.compliance().component_mul(&(force - p[k]));
             let error = ACCEPTED * law.error(&force, &motion, &self.scales[k]).max();
             if law.is_unilateral() { error.max(-motion.x) } else { error }
         };
@@ -307,6 +307,16 @@ impl Rows {
 
     fn row(&self, k: usize) -> &[(u32, Mat3)] {
         &self.entries[self.starts[k]..self.starts[k + 1]]
+    }
+
+    /// J v of a row.
+    fn motion(&self, k: usize, v: &[Vec3]) -> Vec3 {
+        self.row(k).iter().map(|(place, a)| a * v[*place as usize]).sum()
+    }
+
+    /// `load += J^T f` of a row.
+    fn spread(&self, k: usize, f: &Vec3, load: &mut [Vec3]) {
+        self.row(k).iter().for_each(|(place, a)| load[*place as usize] += a.tr_mul(f));
     }
 
     /// Pattern of K: the edges of the bodies, and each pair of unknowns that a row has.
