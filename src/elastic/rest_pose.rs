@@ -38,8 +38,13 @@ const SINGLE_OF_NODES: f64 = 2e4;
 /// And at most. Of meshes with 3e5 and 7e5 that had fallen onto a floor, a step came within half the contact tolerance
 /// to where it came in f64.
 const MOST_SINGLE: f64 = 1e6;
-/// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice.
-const ITERATIONS: usize = 10;
+/// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice: of a
+/// factor that stays in the cache of a core, and of a larger one. By turns, factors and matrices, means of 60 to 120
+/// steps: a tower of cubes 18 and 24 ms (two readings of a factor of 392 kB are 9.7 times the matrix), `pile27` 29 and
+/// 36 (181 kB, 8.0); three knots 14 and 7, 8 and 4, 11 and 5 (4 MB, 8.4 to 9.6), `creases` 49 and 26 (22 MB, 7.5).
+const ITERATIONS: [usize; 2] = [10, 7];
+/// Factors up to this memory stay in the cache of a core [bytes].
+const CACHED: usize = 2 << 20;
 /// Memory of the compliance columns of one body [bytes], and as a part of that of its factor: the larger counts.
 const COLUMNS_LIMIT: usize = 512 << 20;
 const COLUMNS_PART: usize = 3;
@@ -162,7 +167,7 @@ impl RestPoses {
         let Kept { bodies, coarse, single, .. } = &mut kept[0];
         if single.len() < bodies.len().min(coarse.len()) {
             let of_body = |(rest, (levels, coarse)): (&Option<RestBody>, (&Levels, &Option<Coarse>))| {
-                let is_quicker = |rest: &RestBody| 2 * rest.shape.factor.memory() > ITERATIONS * levels.layout.matrix_memory();
+                let is_quicker = |rest: &RestBody| is_matrix_quicker(rest.shape.factor.memory(), levels.layout.matrix_memory());
                 coarse.is_some() && rest.as_ref().is_some_and(is_quicker)
             };
             *single = bodies.iter().zip(levels.iter().zip(&*coarse)).map(of_body).collect();
@@ -233,6 +238,12 @@ impl RestPoses {
             },
         );
     }
+}
+
+/// Whether the contacts of a body are solved sooner by iterations on its matrix in f32 than with its factor, by what
+/// these take [bytes].
+fn is_matrix_quicker(factor: usize, matrix: usize) -> bool {
+    2 * factor > ITERATIONS[usize::from(factor > CACHED)] * matrix
 }
 
 /// Most tets whose mean rotation an aggregate, or a point of the lattice, takes.
@@ -444,5 +455,14 @@ mod tests {
         assert!(has_factor(MAX_NODES, || soft) && has_factor(MAX_NODES, || stiff));
         assert!(!has_factor(MAX_NODES + 1, || soft) && has_factor(MAX_NODES + 1, || stiff));
         assert!(!has_factor(MAX_STIFF_NODES + 1, || stiff));
+    }
+
+    /// The bodies that were measured: see [`ITERATIONS`].
+    #[test]
+    fn large_slender_bodies_are_solved_with_their_matrix() {
+        let [cube, box_of_tower, knot, creases, bunny] =
+            [(181_440, 45_504), (392_448, 80_928), (3_982_848, 944_640), (22_067_712, 5_908_032), (7_075_968, 785_088)];
+        assert!([cube, box_of_tower].iter().all(|(factor, matrix)| !is_matrix_quicker(*factor, *matrix)));
+        assert!([knot, creases, bunny].iter().all(|(factor, matrix)| is_matrix_quicker(*factor, *matrix)));
     }
 }
