@@ -41,7 +41,7 @@ const MOST_SINGLE: f64 = 1e6;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice: of a
 /// factor that stays in the cache of a core, and of a larger one. By turns, factors and matrices, means of 60 to 120
 /// steps: a tower of cubes 18 and 24 ms (two readings of a factor of 392 kB are 9.7 times the matrix), `pile27` 29 and
-/// 36 (181 kB, 8.0); three knots 14 and 7, 8 and 4, 11 and 5 (4 MB, 8.4 to 9.6), `creases` 49 and 26 (22 MB, 7.5).
+/// 36 (181 kB, 8.0); three knots 12 and 6, 7 and 4, 11 and 5 (4 MB, 8.4 to 9.6), `creases` 48 and 25 (22 MB, 7.5).
 const ITERATIONS: [usize; 2] = [10, 7];
 /// Factors up to this memory stay in the cache of a core [bytes].
 const CACHED: usize = 2 << 20;
