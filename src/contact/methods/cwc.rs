@@ -224,6 +224,7 @@ impl RowSolver for Cwc {
         if self.is_first && is_single && !rows.is_empty() && present::recall(problem, &mut self.blocks) {
             present::renew(problem, &mut self.blocks, &mut self.counted, &mut present);
         }
+        let (mut was_outgrown, mut is_handed_back) = (false, false);
         loop {
             let blocks = present::blocks(problem.blocks, &present, &self.blocks);
             let problem_now = Problem { blocks: &blocks, ..*problem };
@@ -239,12 +240,17 @@ impl RowSolver for Cwc {
                     Solved::Unsettled if problem.bounds.may_halve => solved.exhausted = true,
                     Solved::Ended => solved.exhausted = true,
                     Solved::Unsettled => self.is_condensed = true,
-                    Solved::NotHere => {}
+                    // What begins a solve may be few rows again where their company is not: one would hand them to the
+                    // other for ever.
+                    Solved::NotHere => {
+                        is_handed_back = was_outgrown && !self.is_condensed;
+                        self.is_condensed |= is_handed_back;
+                    }
                 }
                 if solved.settled || solved.exhausted {
                     break;
                 }
-                if self.is_condensed {
+                if self.is_condensed && !is_handed_back {
                     // Forces have changed, and with them which rows come first.
                     continue;
                 }
@@ -255,6 +261,7 @@ impl RowSolver for Cwc {
             };
             if std::mem::take(&mut self.is_outgrown) {
                 accuracy = accuracy.max(solved.accuracy);
+                was_outgrown = true;
                 continue;
             }
             if solved.settled || solved.exhausted || !present::renew(problem, &mut self.blocks, &mut self.counted, &mut present) {
@@ -265,6 +272,8 @@ impl RowSolver for Cwc {
             self.assembly.forget();
         }
         self.present = present;
+        // The next rows may be others.
+        self.is_condensed &= !is_handed_back;
         if rows.is_empty() && !is_single && !solved.settled && !solved.exhausted {
             // The factor of the rest pose says nothing of a pose that is far from it (a mirror image): without it.
             let alone = problem.solve_elastic(dv, &mut self.cg);
