@@ -39,7 +39,7 @@ const SINGLE_OF_NODES: f64 = 2e4;
 /// to where it came in f64.
 const MOST_SINGLE: f64 = 1e6;
 /// Iterations on the matrix in f32 that do as much as a solve with the factor, which reads its memory twice: of a
-/// factor that stays in the cache of a core, and of a larger one. By turns, factors and matrices, means of 60 to 120
+/// factor that stays in the cache of a core, and of a larger one. With factors and with matrices, means of 60 to 120
 /// steps: a tower of cubes 18 and 24 ms (two readings of a factor of 392 kB are 9.7 times the matrix), `pile27` 29 and
 /// 36 (181 kB, 8.0); three knots 12 and 6, 7 and 4, 11 and 5 (4 MB, 8.4 to 9.6), `creases` 48 and 25 (22 MB, 7.5).
 const ITERATIONS: [usize; 2] = [10, 7];

@@ -224,6 +224,7 @@ impl RowSolver for Cwc {
         if self.is_first && is_single && !rows.is_empty() && present::recall(problem, &mut self.blocks) {
             present::renew(problem, &mut self.blocks, &mut self.counted, &mut present);
         }
+        // Rows have outgrown W~, and have come back to it.
         let (mut was_outgrown, mut is_handed_back) = (false, false);
         loop {
             let blocks = present::blocks(problem.blocks, &present, &self.blocks);
