@@ -10,6 +10,9 @@
 //!                       +--> not converged                              +--> too many renewals or rows: not converged
 //! ```
 //!
+//! A solve whose rows have come near to the geometry may stop where vertices have left the boxes of the search: what they
+//! meet now is searched for, and the solve begins again with that and what it had found.
+//!
 //! Where a solve may not be given up for a smaller step, one that does not converge ends where its rows and the geometry
 //! came nearest to each other: what came after that may be anywhere.
 
@@ -29,6 +32,13 @@ pub const ACCEPTED: f64 = 0.5;
 pub const MAX_FAILURES: u32 = 3;
 /// Solves to a finer and finer accuracy where something crosses though its row is as it should be.
 const MAX_REFINEMENTS: u32 = 3;
+
+/// After so many renewals, where gaps are off by so many contact tolerances, the rows are near enough to the geometry
+/// that vertices which have left the boxes of the last search may be searched about at once: rows solved to the end are
+/// often found to be too few then, and are solved for nothing. Farther off, what such a search finds is not what will
+/// meet; nearer, the end is as near (heaps of cubes, bunnies, rods and sheets).
+const RENEWALS_BEFORE_SEARCH: u32 = 3;
+const SEARCHED_ERRORS: [f64; 2] = [20.0, 200.0];
 
 /// What a step must satisfy in the solve of an island.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +147,8 @@ pub struct Relinearisation {
     /// Sums over all solves so far, and the last residual.
     pub total: RowsSolved,
     pub relinearisations: u32,
+    /// How far gaps were from what the rows predicted at the last renewal [m].
+    gap_error: f64,
     /// Rows are solved no finer than this [m].
     finest: f64,
     refinements: u32,
@@ -151,7 +163,8 @@ impl Relinearisation {
         let finest = limits.finest();
         let (accuracy, total) = (schedule.first(finest), RowsSolved::default());
         let (least_error, least_at, nearest) = (f64::INFINITY, 0, None);
-        Self { limits, schedule, accuracy, total, relinearisations: 0, finest, refinements: 0, least_error, least_at, nearest }
+        let (relinearisations, gap_error, refinements) = (0, f64::INFINITY, 0);
+        Self { limits, schedule, accuracy, total, relinearisations, gap_error, finest, refinements, least_error, least_at, nearest }
     }
 
     /// Whether the rows were renewed often enough: what may not be given up has nothing better than going on, as long as
@@ -162,6 +175,12 @@ impl Relinearisation {
         }
         let is_still_converging = !self.limits.gives_up && self.relinearisations < self.least_at + PATIENCE;
         self.relinearisations >= MAX_RELINEARISATIONS && !is_still_converging
+    }
+
+    /// Whether what has left its boxes is better searched for before the rows are solved again.
+    pub fn may_search(&self) -> bool {
+        let [near, far] = SEARCHED_ERRORS.map(|error| error * self.limits.tolerance);
+        self.relinearisations >= RENEWALS_BEFORE_SEARCH && near < self.gap_error && self.gap_error < far
     }
 
     /// Takes the last solve of the rows; false if the solve of the island has failed for good.
@@ -181,6 +200,7 @@ impl Relinearisation {
 
     /// Decides after the rows were renewed; `n_rows`: how many there are now.
     fn decide(&mut self, renewal: &Renewal, n_rows: usize) -> Next {
+        self.gap_error = renewal.gap_error;
         let was_rough = self.accuracy.max(self.total.accuracy) > self.finest;
         self.accuracy = self.schedule.after(self.accuracy, self.finest, renewal.gap_error);
         let changed = renewal.gap_error > 0.0;
@@ -266,6 +286,18 @@ mod tests {
                 end @ Next::Done { .. } => return (progress.relinearisations, end),
             }
         }
+    }
+
+    /// Far off one does not know what will meet, near the end it is not worth while.
+    #[test]
+    fn a_search_pays_between_the_first_renewals_and_the_last() {
+        let limits = Limits { tolerance: 1e-5, gives_up: true, may_halve: true, max_rows: 10 };
+        let mut progress = Relinearisation::new(limits, Schedule::Finest);
+        let may_search = [5e-4, 5e-4, 5e-4, 3e-3, 1.5e-3, 3e-4, 1.5e-4].map(|gap_error| {
+            turn(&mut progress, Renewal { gap_error, crosses: true }, &mut vec![]);
+            progress.may_search()
+        });
+        assert_eq!(may_search, [false, false, true, false, true, true, false]);
     }
 
     /// Three failures are enough where there is a smaller step; the smallest one goes on.

@@ -102,7 +102,7 @@ impl TouchedIslands<'_> {
 
     /// The relinearisation loop of an island (`contact::driver`).
     fn relinearise(&self, problem: &Problem, island: &Island, solver: &mut dyn RowSolver, work: &mut IslandWork, report: &mut StepReport) {
-        let IslandWork { dv, contacts, crosses, .. } = work;
+        let IslandWork { dv, contacts, crosses, is_to_be_searched, .. } = work;
         let limits = Limits {
             tolerance: problem.tolerance,
             gives_up: problem.bounds.gives_up,
@@ -124,6 +124,10 @@ impl TouchedIslands<'_> {
             });
             if let Next::Done { converged } = next {
                 break converged;
+            }
+            *is_to_be_searched = progress.may_search() && self.step.has_left_boxes(self.detection, island, dv);
+            if *is_to_be_searched {
+                break true;
             }
         };
         Factored { outgrown: report.outgrown, slow: report.slow } = solver.end(problem);

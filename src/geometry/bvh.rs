@@ -10,6 +10,8 @@ mod sweep;
 
 pub use elsewhere::Leaves;
 
+use std::ops::Range;
+
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -332,6 +334,14 @@ impl Bvh {
     /// candidates of the last [`query`](Self::query).
     pub fn holds(&self, x: &[Vec3]) -> bool {
         self.is_idle() || self.vertex_sweeps.par_iter().zip(x).with_min_len(4096).all(|(sweep, p)| sweep.end.contains(p))
+    }
+
+    /// How many of these vertices are outside the boxes of their ends at the positions `x` [m] of all.
+    pub fn n_outside(&self, vertices: Range<usize>, x: &[Vec3]) -> usize {
+        if self.is_idle() {
+            return 0;
+        }
+        vertices.filter(|vertex| !self.vertex_sweeps[*vertex].end.contains(&x[*vertex])).count()
     }
 
     /// Takes the boxes of the ends that do not hold the positions `x` [m] there, and returns how many those are: if

@@ -15,7 +15,7 @@ use crate::body::BodyRef;
 use crate::budget::{CANDIDATE_WORK, COVER_WORK, SEARCH_WORK, TET_WORK};
 use crate::cancel::CancelToken;
 use crate::contact::generate::{Detection, InjectivityCertificate, Overlap, Surfaces, untangle};
-use crate::contact::{Constraint, Source};
+use crate::contact::{Constraint, ContactReport, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
@@ -57,6 +57,8 @@ enum Islands {
     Solved,
     /// Some bodies do not move as they were solved.
     HeldBack,
+    /// Not to the end: what has left its boxes is searched for first.
+    ToBeSearched,
     BudgetExceeded,
 }
 
@@ -114,7 +116,8 @@ impl<B: Backend> ImplicitStepper<B> {
         loop {
             report.converged = true;
             let Self { backend, model, groups, state, work, newton, surfaces, bvh, certificate, .. } = self;
-            let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
+            let step =
+                StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None, boxes: None };
             let mut newton = (params.integration != Integration::SemiImplicit).then_some(newton);
             if !is_solved {
                 newton.iter_mut().for_each(|newton| newton.begin(model, state, params));
@@ -141,7 +144,7 @@ impl<B: Backend> ImplicitStepper<B> {
             report.waited = span.dt;
             report.limited = report.limited.or(Some(0));
         }
-        let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None };
+        let step = StepInputs { model, groups, state, params, loads, method: choice.method, second_order: &[], iterate: None, boxes: None };
         // What a driven body waits at is held by it.
         report.hanging = if report.waited > 0.0 { vec![] } else { hanging.find(&step, &work.dv, &work.found, &work.held) };
         report.stages.time("update", || {
@@ -246,16 +249,16 @@ impl<B: Backend> Solve<'_, B> {
             return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
         }
         let mut solves_left = if may_halve { MAX_SEARCHES_BEFORE_HALVING } else { MAX_SEARCHES };
-        let mut is_first = true;
+        let (mut is_first, mut may_search_early) = (true, true);
         while solves_left > 0 {
             let Self { work, report, .. } = self;
             report.stages.time("detection", || {
                 work.islands.split(model, mesh, candidates, |link| detection.link_bodies(candidates, link));
                 work.assign_contacts(detection, std::mem::take(&mut is_first));
             });
-            let is_held = match self.solve_islands() {
+            let solved = match self.solve_islands(may_search_early) {
                 Ok(Islands::BudgetExceeded) => return self.limit(candidates),
-                Ok(solved) => solved == Islands::HeldBack,
+                Ok(solved) => solved,
                 Err(error) if error.may_halve() => return self.refuse(error, candidates),
                 Err(error) => return Err(error),
             };
@@ -280,10 +283,15 @@ impl<B: Backend> Solve<'_, B> {
             if !bvh.is_complete() {
                 return self.refuse(StepError::NotConverged { step: loads.step }, candidates);
             }
+            if solved == Islands::ToBeSearched {
+                may_search_early = false;
+                continue;
+            }
             // A body loses its certificate once a step.
             solves_left -= usize::from(!is_lost);
             // Each island has seen that none of its candidates crosses, and that nothing enters obstacles; else all is
             // tested.
+            let is_held = solved == Islands::HeldBack;
             let is_sure = left == 0 && report.converged && !is_held && !work.crosses();
             overlaps = report.stages.time("detection", || if is_sure { vec![] } else { detection.overlaps(candidates, &end) });
             if !is_sure {
@@ -301,23 +309,28 @@ impl<B: Backend> Solve<'_, B> {
         Ok(Solved::Accepted)
     }
 
-    /// Solves the islands as they are; what is tangled is not turned by that.
-    fn solve_islands(&mut self) -> Result<Islands, StepError> {
-        let solved = self.solve_equations()?;
+    /// Solves the islands as they are; what is tangled is not turned by that. `may_search_early`: they may stop where
+    /// it is better to search again first.
+    fn solve_islands(&mut self, may_search_early: bool) -> Result<Islands, StepError> {
+        let solved = self.solve_equations(may_search_early)?;
         let Work { found, dv, .. } = &mut *self.work;
-        let is_turned_back = solved != Islands::BudgetExceeded && keep_spin(&self.step, found, dv);
+        let is_solved = solved != Islands::BudgetExceeded && solved != Islands::ToBeSearched;
+        let is_turned_back = is_solved && keep_spin(&self.step, found, dv);
         Ok(if is_turned_back { Islands::HeldBack } else { solved })
     }
 
     /// Solves the equations of all islands, again and again where Newton's method asks for it, and holds back what gains
     /// energy.
-    fn solve_equations(&mut self) -> Result<Islands, StepError> {
-        let Self { step, newton, detection, backend, work, report, .. } = self;
+    fn solve_equations(&mut self, may_search_early: bool) -> Result<Islands, StepError> {
+        let Self { step, newton, detection, backend, bvh, work, report, .. } = self;
         let StepInputs { model, params, loads, .. } = *step;
         loop {
             let inputs = newton.as_ref().map_or(*step, |newton| newton.inputs(step));
+            let inputs = StepInputs { boxes: may_search_early.then_some(&**bvh), ..inputs };
             backend.solve_islands(&inputs, detection, work, report)?;
             check_cancelled(loads)?;
+            // Contacts are those of the last solve: friction takes no energy in those before.
+            report.contact = ContactReport::default();
             report.follow(work.collect());
             if loads.budget.is_exceeded() {
                 return Ok(Islands::BudgetExceeded);
@@ -331,6 +344,9 @@ impl<B: Backend> Solve<'_, B> {
             }
             if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
                 return Err(StepError::NotConverged { step: loads.step });
+            }
+            if work.is_to_be_searched() {
+                return Ok(Islands::ToBeSearched);
             }
             let (states, Work { islands, found, dv, guard, .. }) = (backend.element_states(), &mut **work);
             let Some(newton) = newton else {

@@ -1,7 +1,9 @@
 //! What one step is given, and what drives it.
 
+use crate::contact::generate::Detection;
 use crate::contact::islands::Island;
 use crate::elastic::{SystemInputs, TetGroups};
+use crate::geometry::Bvh;
 use crate::math::Vec3;
 use crate::model::{ContactMethod, Loads, Model, Params, State};
 
@@ -20,6 +22,10 @@ pub struct StepInputs<'a> {
     /// Velocity changes of all unknowns about which the step is linearised, once more or for the first time; none where
     /// it is linearised at its start, once.
     pub iterate: Option<&'a [Vec3]>,
+    /// Boxes in which the vertices were expected to end. Where they do not, islands may be handed back before they are
+    /// solved to the end, so that what they meet now is searched for
+    /// ([`IslandWork::is_to_be_searched`](super::IslandWork)); none where they are to be solved.
+    pub boxes: Option<&'a Bvh>,
 }
 
 /// What drives an island through a step [kg m/s], 2-norms over its nodes and rigid bodies.
@@ -30,6 +36,9 @@ pub struct Drive {
     /// A body at rest without loads has nothing to solve; any positive bound ends it at once.
     pub least: f64,
 }
+
+/// An island has left its boxes if more than this part of its vertices has.
+const LEFT: f64 = 0.2;
 
 /// How much of the momentum drives an island without loads.
 pub const MOMENTUM_SHARE: f64 = 1e-2;
@@ -55,6 +64,20 @@ impl StepInputs<'_> {
     pub fn displacements<'i>(&'i self, iterate: &'i [Vec3]) -> impl Iterator<Item = Vec3> + 'i {
         let (state, dt) = (self.state, self.params.time_step);
         (0..self.model.n_nodes()).map(move |i| state.displacements[i] + (state.velocities[i] + iterate[i]) * dt)
+    }
+
+    /// Whether an island, with the velocity changes `dv` of its unknowns, has left the boxes in which its vertices were
+    /// expected to end; false without boxes.
+    pub fn has_left_boxes(&self, detection: &Detection, island: &Island, dv: &[Vec3]) -> bool {
+        let Some(boxes) = self.boxes else { return false };
+        let end = detection.step.end_positions(island, dv);
+        let (mut n_outside, mut n_vertices) = (0, 0);
+        for segment in &island.segments {
+            let vertices = &detection.step.surfaces.features(segment.body).vertices;
+            n_outside += boxes.n_outside(vertices.clone(), &end.x);
+            n_vertices += vertices.len();
+        }
+        n_outside as f64 > LEFT * n_vertices as f64
     }
 
     /// What drives an island, but for the element forces.

@@ -54,6 +54,8 @@ pub struct IslandWork {
     pub solved: Option<StepReport>,
     /// The last trial motion made surfaces cross.
     pub crosses: bool,
+    /// It was not solved to the end, as its vertices have left their boxes ([`StepInputs::boxes`](super::StepInputs)).
+    pub is_to_be_searched: bool,
     /// Lists that reports hand out.
     pub pairs: Arc<Pool<Vec<PairForce>>>,
     /// Contacts of the last step that are solved here, as places in their list.
@@ -71,7 +73,7 @@ impl Work {
         let Self { dv, islands, island_works: works, found, .. } = self;
         works.resize_with(islands.list.len(), IslandWork::default);
         islands.list.par_iter().zip(&mut *works).with_min_len(ISLANDS).for_each(|(island, work)| {
-            work.solved = None;
+            (work.solved, work.is_to_be_searched) = (None, false);
             work.contacts.clear();
             work.warm.clear();
             island.gather(dv, &mut work.dv);
@@ -116,9 +118,20 @@ impl Work {
         for (island, work) in islands.list.iter().zip(island_works) {
             island.scatter(&work.dv, dv);
             found.append(&mut work.contacts);
-            work.solved.take().into_iter().for_each(|part| together.join(part));
+            if let Some(mut part) = work.solved.take() {
+                if work.is_to_be_searched {
+                    // What is left is for the solve to come.
+                    part.residual = 0.0;
+                }
+                together.join(part);
+            }
         }
         together
+    }
+
+    /// An island was not solved to the end, as its vertices have left their boxes.
+    pub fn is_to_be_searched(&self) -> bool {
+        self.island_works.iter().any(|work| work.is_to_be_searched)
     }
 
     /// The last trial motion of an island made its surfaces cross, or ended inside an obstacle.

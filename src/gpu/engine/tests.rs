@@ -132,6 +132,7 @@ fn the_compliance_of_contacts_is_that_of_the_matrix() {
         method: ContactMethod::Cwc,
         second_order: &[],
         iterate: None,
+        boxes: None,
     };
     let mut dv = vec![Vec3::zeros(); model.n_unknowns()];
     let mut engine = DeviceBackend::new(test_device(), &model).unwrap();

@@ -157,3 +157,28 @@ fn rows_that_go_to_and_fro_do_not_halve_steps() {
     println!("{halved} steps halved");
     assert!(halved <= 1);
 }
+
+/// The first scene of the guide.
+const KNOT: &str = r#"
+[material.rubber]
+young_modulus = 8e4
+poisson_ratio = 0.4
+density = 1000
+[[body]]
+name = "knot"
+mesh = "builtin:knot.off"
+size = 0.3
+tets = 5_000
+origin = "bottom"
+position = [0.0, 0.2, 0.0]
+material = "rubber"
+"#;
+
+/// Strands that meet where nobody had looked: solved to the end without knowing of it, the landing took so many searches
+/// that it was halved.
+#[test]
+fn a_knot_lands_without_a_step_that_is_halved() {
+    let mut run = on_floor(KNOT);
+    let reports = converged(&mut run, 32);
+    assert!(reports.iter().any(|report| report.searches > 2) && reports.iter().all(|report| report.halvings == 0));
+}

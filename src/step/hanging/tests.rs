@@ -44,7 +44,17 @@ fn found_among(
     limited: &[BodyRef],
 ) -> Vec<BodyRef> {
     let groups = TetGroups::of(model);
-    let step = StepInputs { model, groups: &groups, state, params, loads, method: ContactMethod::Cwc, second_order: &[], iterate: None };
+    let step = StepInputs {
+        model,
+        groups: &groups,
+        state,
+        params,
+        loads,
+        method: ContactMethod::Cwc,
+        second_order: &[],
+        iterate: None,
+        boxes: None,
+    };
     Hanging::default().find(&step, dv, contacts, limited)
 }
 
