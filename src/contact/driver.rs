@@ -10,8 +10,8 @@
 //!                       +--> not converged                              +--> too many renewals or rows: not converged
 //! ```
 //!
-//! A solve whose rows have come near to the geometry may stop where vertices have left the boxes of the search: what they
-//! meet now is searched for, and the solve begins again with that and what it had found.
+//! A solve whose rows have come near to the geometry may stop where vertices have left the boxes of the search: what
+//! they meet now is searched for, and the solve begins again with that and what it had found.
 //!
 //! Where a solve may not be given up for a smaller step, one that does not converge ends where its rows and the geometry
 //! came nearest to each other: what came after that may be anywhere.

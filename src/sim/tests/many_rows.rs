@@ -174,8 +174,8 @@ position = [0.0, 0.2, 0.0]
 material = "rubber"
 "#;
 
-/// Strands that meet where nobody had looked: solved to the end without knowing of it, the landing took so many searches
-/// that it was halved.
+/// Strands that meet where nobody had looked: solved to the end without knowing of it, the landing took so many
+/// searches that it was halved.
 #[test]
 fn a_knot_lands_without_a_step_that_is_halved() {
     let mut run = on_floor(KNOT);
