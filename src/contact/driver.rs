@@ -156,6 +156,8 @@ pub struct Relinearisation {
     least_error: f64,
     least_at: u32,
     nearest: Option<Nearest>,
+    /// It has ended with rows whose forces were not found.
+    pub is_unsettled: bool,
 }
 
 impl Relinearisation {
@@ -164,7 +166,20 @@ impl Relinearisation {
         let (accuracy, total) = (schedule.first(finest), RowsSolved::default());
         let (least_error, least_at, nearest) = (f64::INFINITY, 0, None);
         let (relinearisations, gap_error, refinements) = (0, f64::INFINITY, 0);
-        Self { limits, schedule, accuracy, total, relinearisations, gap_error, finest, refinements, least_error, least_at, nearest }
+        Self {
+            limits,
+            schedule,
+            accuracy,
+            total,
+            relinearisations,
+            gap_error,
+            finest,
+            refinements,
+            least_error,
+            least_at,
+            nearest,
+            is_unsettled: false,
+        }
     }
 
     /// Whether the rows were renewed often enough: what may not be given up has nothing better than going on, as long as
@@ -238,6 +253,7 @@ impl Relinearisation {
             Next::Done { converged: false }
         };
         if next == (Next::Done { converged: false }) {
+            self.is_unsettled = !solved.settled && !trial.contacts.is_empty();
             self.go_back(trial);
         }
         next
@@ -264,6 +280,7 @@ impl Relinearisation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::BodyRef;
 
     /// One turn of a solve that is told how it goes.
     fn turn(progress: &mut Relinearisation, renewal: Renewal, dv: &mut Vec<Vec3>) -> Next {
@@ -313,6 +330,25 @@ mod tests {
         assert_eq!(turns(true, |n| n % 2 == 0), Some(2 * MAX_FAILURES - 1));
         assert_eq!(turns(true, |_| true), Some(MAX_RELINEARISATIONS + 1));
         assert_eq!(turns(false, |_| false), Some(MAX_RELINEARISATIONS + 1));
+    }
+
+    /// Forces of rows that changed to the end were found all the same; without rows there are none.
+    #[test]
+    fn forces_that_were_not_found_are_told() {
+        let is_unsettled = |settled: bool, mut contacts: Vec<Constraint>| {
+            let limits = Limits { tolerance: 1e-5, gives_up: false, may_halve: true, max_rows: 10 };
+            let mut progress = Relinearisation::new(limits, Schedule::Finest);
+            let solved = RowsSolved { settled, failures: u32::from(!settled), ..RowsSolved::default() };
+            loop {
+                let mut found = Found { dv: &mut vec![], contacts: &mut contacts, crosses: &mut false };
+                if progress.advance(solved, &mut found, |_, _| Renewal { gap_error: 1e-3, crosses: true }) != Next::SolveRows {
+                    return progress.is_unsettled;
+                }
+            }
+        };
+        let row = || vec![Constraint::joint(0, [BodyRef::World; 2], Vec3::zeros())];
+        assert!(is_unsettled(false, row()));
+        assert!(!is_unsettled(true, row()) && !is_unsettled(false, vec![]));
     }
 
     /// Motions are numbered by their turn; the last one that was found is handed back where there may be a smaller step.

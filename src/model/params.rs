@@ -130,6 +130,9 @@ impl Integration {
 pub enum AcceptancePolicy {
     /// Contacts are solved to their tolerance, and nothing passes through anything.
     MustConverge,
+    /// The forces of its last rows are found, though these may not be those of the end, and nothing passes through
+    /// anything. Forces of rows that contradict each other throw bodies anywhere.
+    MustSettle,
     /// Nothing passes through anything.
     #[default]
     MustNotCross,

@@ -44,15 +44,16 @@ impl Simulation {
         if halvings < begun {
             return self.advance_halves(dt, halvings, begun, control);
         }
+        let is_particular = self.params.acceptance == AcceptancePolicy::MustConverge;
         let acceptance = match halvings {
             0 => self.params.acceptance,
             MAX_HALVINGS => AcceptancePolicy::Anything,
+            _ if is_particular => AcceptancePolicy::MustSettle,
             _ => AcceptancePolicy::MustNotCross,
         };
         let params = Params { time_step: dt, acceptance, halvings, ..self.params };
         let mut loads = self.loads(control)?;
         // What is taken as it is may take as long as it likes.
-        let is_particular = self.params.acceptance == AcceptancePolicy::MustConverge;
         loads.budget = loads.budget.of_attempt(patience(halvings).filter(|_| is_particular));
         let start = clock();
         match self.stepper.step(&params, &loads) {

@@ -19,7 +19,7 @@ use crate::contact::{Constraint, ContactReport, Source};
 use crate::elastic::TetGroups;
 use crate::geometry::{Bvh, Candidates, Mesh, MeshError, SearchLimit};
 use crate::math::Vec3;
-use crate::model::{AcceptancePolicy, HeldPoint, Integration, LaterPose, Loads, Model, Params, State, StepSpan};
+use crate::model::{AcceptancePolicy, ContactMethod, HeldPoint, Integration, LaterPose, Loads, Model, Params, State, StepSpan};
 
 /// The semi-implicit step with any backend.
 pub struct ImplicitStepper<B> {
@@ -329,8 +329,8 @@ impl<B: Backend> Solve<'_, B> {
             let inputs = StepInputs { boxes: may_search_early.then_some(&**bvh), ..inputs };
             backend.solve_islands(&inputs, detection, work, report)?;
             check_cancelled(loads)?;
-            // Contacts are those of the last solve: friction takes no energy in those before.
-            report.contact = ContactReport::default();
+            // Contacts are those of the last solve, and so is what it has left: friction takes no energy in those before.
+            (report.contact, report.converged, report.is_unsettled) = (ContactReport::default(), true, false);
             report.follow(work.collect());
             if loads.budget.is_exceeded() {
                 return Ok(Islands::BudgetExceeded);
@@ -342,7 +342,13 @@ impl<B: Backend> Solve<'_, B> {
                 let body = model.body_of_unknown(unknown);
                 return Err(StepError::not_finite("the velocity", model, body, step.state, params.time_step, loads.step));
             }
-            if !report.converged && params.acceptance == AcceptancePolicy::MustConverge {
+            let is_refused = match params.acceptance {
+                AcceptancePolicy::MustConverge => !report.converged,
+                // Methods for comparison may need more iterations than they have.
+                AcceptancePolicy::MustSettle => report.is_unsettled && step.method == ContactMethod::Cwc,
+                AcceptancePolicy::MustNotCross | AcceptancePolicy::Anything => false,
+            };
+            if is_refused {
                 return Err(StepError::NotConverged { step: loads.step });
             }
             if work.is_to_be_searched() {

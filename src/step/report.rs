@@ -39,6 +39,8 @@ pub struct StepReport {
     /// Final residual 2-norm relative to the driving impulse [-].
     pub residual: f64,
     pub converged: bool,
+    /// Contacts have forces that were not found: their rows may contradict each other.
+    pub is_unsettled: bool,
     /// The step was accepted before its contacts were solved, and so many vertices were limited in their motion, so
     /// that nothing crosses.
     pub limited: Option<u32>,
@@ -94,6 +96,7 @@ impl StepReport {
         self.dual_iterations += total.dual_iterations;
         self.residual = total.residual;
         self.converged = converged;
+        self.is_unsettled = progress.is_unsettled;
     }
 
     /// Joins the report of another body's solve in the same step: iterations are those of the slowest, residuals the
@@ -108,6 +111,7 @@ impl StepReport {
         self.dual_iterations += other.dual_iterations;
         self.residual = self.residual.max(other.residual);
         self.converged &= other.converged;
+        self.is_unsettled |= other.is_unsettled;
         self.take_factored(other.outgrown, other.slow);
         for (stage, ms) in other.stages.times {
             self.stages.add(stage, ms);
@@ -151,6 +155,7 @@ impl StepReport {
         self.taken_back = self.taken_back.take().or(next.taken_back);
         self.residual = self.residual.max(next.residual);
         self.converged &= next.converged;
+        self.is_unsettled |= next.is_unsettled;
         self.limited = self.limited.max(next.limited);
         self.waited += next.waited;
         self.energy_halvings += next.energy_halvings;

@@ -182,3 +182,14 @@ fn a_knot_lands_without_a_step_that_is_halved() {
     let reports = converged(&mut run, 32);
     assert!(reports.iter().any(|report| report.searches > 2) && reports.iter().all(|report| report.halvings == 0));
 }
+
+/// Rigid bodies that fall into each other in trials: rows of both sides of an ear contradict each other. A half of a
+/// step that took what forces were found threw them anywhere, in a heap of twenty with many times the energy that they
+/// had fallen with.
+#[test]
+fn rows_that_contradict_each_other_throw_nothing() {
+    let bodies = "scatter = { count = 6, seed = 1, min = [-0.1, 0.1, -0.1], max = [0.1, 0.6, 0.1] }";
+    let mut run = on_floor(&FINE.replace("position = [0.0, 0.15, 0.0]\nrotation = [70.0, 20.0, 10.0]", bodies));
+    let reports = converged(&mut run, 30);
+    assert!(reports.iter().any(|report| report.halvings > 1), "none that is halved for it");
+}
