@@ -18,8 +18,8 @@ pub struct Choice {
 const MASS_DOMINATED: f64 = 4.0;
 
 /// The one place that decides how a step solves contact. `mass_dominated`: time step and finding of the last step, as
-/// the finding depends on both the model and the time step only. Parts of a halved step are solved as the whole one would
-/// be: masses dominate in any part that is small enough, also where thousands of rows share nodes, through which
+/// the finding depends on both the model and the time step only. Parts of a halved step are solved as the whole one
+/// would be: masses dominate in any part that is small enough, also where thousands of rows share nodes, through which
 /// anticipation would sweep for minutes (a soft knot at 20 m/s).
 pub fn choose(params: &Params, model: &Model, loads: &Loads, backend: &impl Backend, mass_dominated: &mut Option<(f64, bool)>) -> Choice {
     let cwc = |reason| Choice { method: ContactMethod::Cwc, reason };

@@ -329,7 +329,7 @@ impl<B: Backend> Solve<'_, B> {
             let inputs = StepInputs { boxes: may_search_early.then_some(&**bvh), ..inputs };
             backend.solve_islands(&inputs, detection, work, report)?;
             check_cancelled(loads)?;
-            // Contacts are those of the last solve, and so is what it has left: friction takes no energy in those before.
+            // Contacts are those of the last solve, as is what it has left: friction takes no energy in those before.
             (report.contact, report.converged, report.is_unsettled) = (ContactReport::default(), true, false);
             report.follow(work.collect());
             if loads.budget.is_exceeded() {
