@@ -344,7 +344,7 @@ impl<B: Backend> Solve<'_, B> {
             }
             let is_refused = match params.acceptance {
                 AcceptancePolicy::MustConverge => !report.converged,
-                // Methods for comparison may need more iterations than they have.
+                // Other methods may need more iterations than they have.
                 AcceptancePolicy::MustSettle => report.is_unsettled && step.method == ContactMethod::Cwc,
                 AcceptancePolicy::MustNotCross | AcceptancePolicy::Anything => false,
             };
