@@ -10,6 +10,8 @@ mod correction;
 mod full_space;
 mod present;
 mod single;
+#[cfg(test)]
+mod tests;
 
 use super::secant::Secants;
 use super::warped::{self, ContactIsland};
