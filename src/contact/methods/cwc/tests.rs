@@ -11,8 +11,8 @@ use crate::sparse::{Operator, System};
 const LINEAR: u32 = 0;
 const ANGULAR: u32 = 1;
 
-/// Rows without friction of a rigid body, 0.1 m high, with a floor and a ceiling; seven of ten are of the floor. They
-/// ask for gaps from 3 mm more to 7 mm less than there are: all of them together cannot have what they ask for.
+/// Rows without friction of a rigid body, 0.1 m high, with a floor and a ceiling; seven of ten are of the floor. Where it
+/// starts they overlap by up to 7 mm, or are up to 3 mm apart, in both directions: no motion opens all of them.
 fn rows_above_and_below(n: u32) -> impl Iterator<Item = Constraint> {
     (1..=n).map(|k| {
         let wave = |frequency: f64| (frequency * f64::from(k)).sin();
@@ -39,7 +39,7 @@ fn rows_that_contradict_each_other_are_given_up() {
     let block = |segment: &Segment| Block { segment: segment.clone(), rest: None, single: None, coarse: None, slow: 0, mass: None };
     let blocks: Vec<Block> = segments.iter().map(block).collect();
     let dt = 0.01;
-    // Enough for a few solves: what does not end by itself ends exhausted.
+    // Some fifteen times what it takes: what does not end by itself ends exhausted.
     let allowance = Allowance::of_island(Some(1 << 34), 1, 1.0);
     let bounds = Bounds {
         residual: 1e-9,
