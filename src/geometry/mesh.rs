@@ -205,13 +205,15 @@ impl NormalCone {
         self.faces.iter().flatten().map(|(n, t)| if convex { n - t } else { *n }).sum()
     }
 
-    /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles
-    /// where it is convex, else their mean.
+    /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles, or
+    /// their mean where it is concave and nearly flat, so that small deformations turn nothing. What lies in a crease is
+    /// pushed by each of its sides: the mean of their normals would, in one that is nearly closed, push along both and
+    /// bring nothing away from them.
     /// `n` itself at a rim.
     pub fn in_normal_cone(&self, n: &Vec3) -> Vec3 {
         let [Some((n1, _)), Some((n2, _))] = self.faces else { return *n };
         let Some(middle) = (n1 + n2).try_normalize(1e-6) else { return *n };
-        if !self.is_convex() {
+        if !self.is_convex() && n1.dot(&middle) > CREASED {
             return middle;
         }
         let across = self.along.map_or(*n, |along| n - along * along.dot(n));
@@ -219,6 +221,13 @@ impl NormalCone {
             return *n;
         }
         if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
+    }
+
+    /// Whether the plane across `n` (unit) through the edge has the surface around the edge behind it, but for a sine of
+    /// `slack`.
+    pub fn is_supported(&self, n: &Vec3, slack: f64) -> bool {
+        let is_behind = |(_, tangent): &(Vec3, Vec3)| tangent.dot(n) < slack;
+        (self.in_normal_cone(n) - n).norm() < slack && self.faces.iter().flatten().all(is_behind)
     }
 
     /// Whether a direction (unit) goes along the edge.
@@ -229,6 +238,10 @@ impl NormalCone {
 
 /// Sine of the angle between an edge and a direction up to which a push in that direction brings nothing away from it.
 const ALONG: f64 = 0.1;
+
+/// Cosine of half the angle between the normals of the sides of a concave edge from which on it is a crease: 26
+/// degrees.
+const CREASED: f64 = 0.9;
 
 /// Sine of the angle up to which an edge counts as flat.
 const FLAT: f64 = 1e-9;
@@ -265,6 +278,32 @@ mod tests {
             let x = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 1.0, lift), Vec3::new(0.5, -1.0, lift)];
             assert_eq!(mesh.normal_cone(edge, &x).is_convex(), convex, "{lift}");
         }
+    }
+
+    /// A crease that is nearly closed pushes from its sides, not along them.
+    #[test]
+    fn an_edge_pushes_between_the_normals_of_its_sides() {
+        let mesh = Mesh::new(vec![[0, 1, 2], [1, 0, 3]], vec![0; 4], vec![Mobility::Deformable]).unwrap();
+        let edge = mesh.edges.iter().position(|e| *e == [0, 1]).unwrap() as u32;
+        let degrees = |angle: f64| Vec3::new(0.0, angle.to_radians().sin(), angle.to_radians().cos());
+        // How far each side is turned up from flat: the normals lean to the middle by as much, to the outside if down.
+        for lift in [-89.0f64, -45.0, -1.0, 1.0, 45.0, 89.0] {
+            let (sin, cos) = lift.to_radians().sin_cos();
+            let x = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, cos, sin), Vec3::new(0.5, -cos, sin)];
+            let cone = mesh.normal_cone(edge, &x);
+            for angle in [-120.0, -60.0, -0.5, 0.0, 0.5, 30.0, 88.0, 120.0] {
+                let most = if lift == 1.0 { 0.0 } else { lift.abs() };
+                let within = f64::clamp(angle, -most, most);
+                let found = cone.in_normal_cone(&degrees(angle));
+                assert!((found - degrees(within)).norm() < 1e-12, "{lift} {angle}: {found:?}");
+                let is_supported = lift < 0.0 && within == angle;
+                assert_eq!(cone.is_supported(&degrees(angle), 1e-3), is_supported, "{lift} {angle}");
+            }
+        }
+        let flat = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 1.0, 0.0), Vec3::new(0.5, -1.0, 0.0)];
+        let cone = mesh.normal_cone(edge, &flat);
+        assert_eq!(cone.in_normal_cone(&degrees(70.0)), Vec3::z());
+        assert!(cone.is_supported(&Vec3::z(), 1e-3) && !cone.is_supported(&degrees(70.0), 1e-3));
     }
 
     #[test]

@@ -143,10 +143,8 @@ fn supporting_plane(mesh: &Mesh, pair: Pair, x: &[Vec3], neighbours: &[Vec<u32>]
         }
         Pair::EdgeEdge { first, second } => {
             let normal = (b - a).cross(&(d - c)).try_normalize(SUPPORTS * (b - a).norm() * (d - c).norm())?;
-            let separates = |n: &Vec3| {
-                (mesh.normal_cone(second, x).in_normal_cone(n) - n).norm() < SUPPORTS
-                    && (mesh.normal_cone(first, x).in_normal_cone(&-n) + n).norm() < SUPPORTS
-            };
+            let [first, second] = [first, second].map(|edge| mesh.normal_cone(edge, x));
+            let separates = |n: &Vec3| second.is_supported(n, SUPPORTS) && first.is_supported(&-n, SUPPORTS);
             let normal = [normal, -normal].into_iter().find(separates)?;
             Some((normal, apart.dot(&normal)))
         }
