@@ -80,7 +80,7 @@ pub enum Method {
 pub struct Outcome {
     /// The last method that was used.
     pub method: Method,
-    /// Products with W of all methods, and solves with its factor.
+    /// Products with W of all methods, solves with its factor, and steps of Newton's method.
     pub iterations: u32,
     /// Of the forces that are handed back; infinite if the input was not finite.
     pub error: NaturalError,
@@ -198,7 +198,7 @@ fn dot_scaled(a: &Vec3, b: &Vec3, scale: &Scale) -> f64 {
 }
 
 /// Most contacts that are solved by Newton's method where nothing else converges: a step of it factorises a dense matrix
-/// with three rows a contact.
+/// with up to three rows a contact.
 const MAX_NEWTON_CONTACTS: usize = 64;
 
 /// Bound on the iterations that improve what is within the tolerance.
@@ -232,8 +232,7 @@ pub fn solve(problem: &Problem, p: &mut [Vec3], options: &Options, work: &mut Wo
         p.copy_from_slice(&work.best.p);
         let exact = ssn(problem, p, options, work);
         outcome.method = exact.method;
-        // A step costs as much as so many products with W.
-        outcome.iterations += exact.iterations * p.len() as u32;
+        outcome.iterations += exact.iterations;
         // It has brought the forces into their cones at the end.
         problem.w.product(p, problem.free, &mut work.best.u, &mut work.gather);
         work.best_error = problem.error(p, &work.best.u);

@@ -182,6 +182,22 @@ fn without_friction_the_forces_solve_the_quadratic_programme() {
     assert!(lambda.contains(&0.0) && lambda.iter().any(|l| *l > 0.0));
     let difference = largest_difference(&scene.exact_motion(&p), &scene.exact_motion(&reference));
     assert!(difference < 1e-7, "{difference}");
+    // Newton's steps leave out what has no force, and the tangents.
+    let mut p = vec![Vec3::zeros(); scene.free.len()];
+    let outcome = ssn(&scene.problem(), &mut p, &Options { tolerance: 1e-11, ..Options::default() }, &mut Work::default());
+    assert!(outcome.converged && outcome.iterations <= 20, "{outcome:?}");
+    let difference = largest_difference(&scene.exact_motion(&p), &scene.exact_motion(&reference));
+    assert!(difference < 1e-9, "{difference}");
+}
+
+#[test]
+fn newton_lets_go_of_what_is_open() {
+    let mut scene = scene(8, 3, 7, 0.5, 1e-3);
+    scene.free.iter_mut().for_each(|free| free.x = 1e3);
+    let mut p = vec![Vec3::new(1e-3, 1e-4, 0.0); scene.free.len()];
+    let outcome = ssn(&scene.problem(), &mut p, &Options { tolerance: 1e-9, ..Options::default() }, &mut Work::default());
+    assert!(outcome.converged && outcome.iterations == 1, "{outcome:?}");
+    assert!(p.iter().all(|p| p.norm() < 1e-12));
 }
 
 #[test]
