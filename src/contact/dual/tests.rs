@@ -197,7 +197,8 @@ fn newton_lets_go_of_what_is_open() {
     let mut p = vec![Vec3::new(1e-3, 1e-4, 0.0); scene.free.len()];
     let outcome = ssn(&scene.problem(), &mut p, &Options { tolerance: 1e-9, ..Options::default() }, &mut Work::default());
     assert!(outcome.converged && outcome.iterations == 1, "{outcome:?}");
-    assert!(p.iter().all(|p| p.norm() < 1e-12));
+    // What the regularisation leaves.
+    assert!(p.iter().all(|p| p.norm() < 1e-11));
 }
 
 #[test]

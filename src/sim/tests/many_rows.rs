@@ -216,10 +216,11 @@ shape = { type = "cylinder", radius = 0.08, height = 0.2 }
 position = [0.0, 0.1, 0.0]
 "#;
 
-/// Edges in closed creases crossed again and again, pushed along the sides of the creases: of these steps 8 were halved,
-/// one ended unconverged and limited, and another took a hundred times as long as it does.
+/// Edges in closed creases crossed again and again, pushed along the sides of the creases: three of these ended a step
+/// unconverged and limited, and took a second or more for it.
 #[test]
 fn what_crumples_is_not_stuck_in_its_creases() {
-    let halvings: Vec<u32> = converged(&mut on_floor(JELLY), 12).iter().map(|report| report.halvings).collect();
-    assert!(halvings.iter().all(|halvings| *halvings <= 1), "{halvings:?}");
+    for angle in ["52.5", "53.0", "60.0", "62.0"] {
+        converged(&mut on_floor(&JELLY.replace("53.0", angle)), 12);
+    }
 }
