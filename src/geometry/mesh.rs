@@ -206,10 +206,9 @@ impl NormalCone {
     }
 
     /// The direction nearest to `n` (unit) in which the surface can push: between the normals of its two triangles, or
-    /// their mean where it is concave and nearly flat, so that small deformations turn nothing. What lies in a crease is
-    /// pushed by each of its sides: the mean of their normals would, in one that is nearly closed, push along both and
-    /// bring nothing away from them.
-    /// `n` itself at a rim.
+    /// their mean where it is concave and nearly flat, so that small deformations turn nothing. What lies in a crease
+    /// is pushed by each of its sides: the mean of their normals would, in one that is nearly closed, push along both
+    /// and bring nothing away from them. `n` itself at a rim.
     pub fn in_normal_cone(&self, n: &Vec3) -> Vec3 {
         let [Some((n1, _)), Some((n2, _))] = self.faces else { return *n };
         let Some(middle) = (n1 + n2).try_normalize(1e-6) else { return *n };
@@ -223,8 +222,8 @@ impl NormalCone {
         if n.dot(&n1) > n.dot(&n2) { n1 } else { n2 }
     }
 
-    /// Whether the plane across `n` (unit) through the edge has the surface around the edge behind it, but for a sine of
-    /// `slack`.
+    /// Whether the plane across `n` (unit) through the edge has the surface around the edge behind it, but for a sine
+    /// of `slack`.
     pub fn is_supported(&self, n: &Vec3, slack: f64) -> bool {
         let is_behind = |(_, tangent): &(Vec3, Vec3)| tangent.dot(n) < slack;
         (self.in_normal_cone(n) - n).norm() < slack && self.faces.iter().flatten().all(is_behind)
