@@ -106,9 +106,9 @@ impl Equation<'_> {
         }
     }
 
-    /// `-(dF/dp + dF/du W)^-1 F` with the motion `u` at x. Where no motion enters a row of F, of a contact without force
-    /// or of tangents without friction, it has no entry but its own, and the matrix is one of the other rows. None where
-    /// that is singular.
+    /// `-(dF/dp + dF/du W)^-1 F` with the motion `u` at x. Where no motion enters a row of F, of a contact without
+    /// force or of tangents without friction, it has no entry but its own, and the matrix is one of the other rows.
+    /// None where that is singular.
     fn newton_step(&self, x: &DVector<f64>, u: &DVector<f64>, work: &mut Work) -> Option<DVector<f64>> {
         let Problem { laws, w, .. } = self.problem;
         let law_at = |(k, (law, scale)): (usize, (&Law, &Scale))| {
