@@ -298,11 +298,12 @@ mod tests {
     #[test]
     fn creases_that_are_nearly_closed_are_pushed_across() {
         for half_angle in [0.001f64, 0.03, 0.2] {
-            let crease = |tilt: f64, y: f64| {
-                let side = |sign: f64| Vec3::new(0.5, y + sign * half_angle.sin(), half_angle.cos());
-                [Vec3::new(0.0, y, -tilt), Vec3::new(1.0, y, tilt), side(1.0), side(-1.0)]
+            // They lean away from each other, so little that each faces the other from outside.
+            let crease = |tilt: f64, y: f64, lean: f64| {
+                let side = |angle: f64| Vec3::new(0.5, y + (angle + lean).sin(), (angle + lean).cos());
+                [Vec3::new(0.0, y, -tilt), Vec3::new(1.0, y, tilt), side(half_angle), side(-half_angle)]
             };
-            let x: Vec<Vec3> = crease(0.05, 0.0).into_iter().chain(crease(-0.05, 1e-5)).collect();
+            let x: Vec<Vec3> = crease(0.05, 0.0, 0.02).into_iter().chain(crease(-0.05, 1e-5, -0.02)).collect();
             // Normals into the crease.
             let triangles = vec![[0, 1, 2], [1, 0, 3], [4, 5, 6], [5, 4, 7]];
             let mesh = Mesh::new(triangles, vec![0, 0, 0, 0, 1, 1, 1, 1], vec![Mobility::Deformable; 2]).unwrap();
