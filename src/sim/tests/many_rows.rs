@@ -217,7 +217,7 @@ position = [0.0, 0.1, 0.0]
 "#;
 
 /// Edges in closed creases crossed again and again, pushed along the sides of the creases: three of these ended a step
-/// unconverged and limited, and took a second or more for it.
+/// unconverged and limited, and each had one of more than a second.
 #[test]
 fn what_crumples_is_not_stuck_in_its_creases() {
     for angle in ["52.5", "53.0", "60.0", "62.0"] {
